@@ -1,0 +1,83 @@
+package cudart
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// GoKernel is a kernel as the simulator runs it: one call does the whole grid.
+// It runs on a goroutine of the simulator, must not keep anything of k, and
+// touches no memory but what k gives it. A panic in it is a fault of the device.
+type GoKernel func(k *KernelCall)
+
+// KernelCall is one launch, as a [GoKernel] sees it. Arguments are numbered as
+// in the kernel's signature.
+type KernelCall struct {
+	Grid, Block Dim3
+	Shared      uint32 // bytes
+
+	cmd Command
+	mem Memory
+}
+
+// Memory resolves addresses of the device that a kernel runs on. A range that
+// is not wholly inside live memory panics with a [Fault].
+type Memory interface {
+	Resolve(p DevicePtr, bytes uint64) []byte
+}
+
+// Fault is what an access outside live memory panics with in a [GoKernel].
+type Fault struct{ Text string }
+
+func (f Fault) Error() string { return f.Text }
+
+// Bind makes k the call that c, a launch, asks for. Runtimes call it; the
+// call is reused from launch to launch.
+func (k *KernelCall) Bind(c Command, mem Memory) {
+	k.Grid, k.Block, k.Shared, k.cmd, k.mem = c.Grid, c.Block, c.Shared, c, mem
+}
+
+// Args is the number of arguments.
+func (k *KernelCall) Args() int { return k.cmd.Args() }
+
+// Bytes is the memory behind argument i, as long as its caller declared.
+func (k *KernelCall) Bytes(i int) []byte {
+	a := k.cmd.Arg(i)
+	if a.Access == Scalar {
+		panic(Fault{fmt.Sprintf("argument %d is a scalar, not memory", i)})
+	}
+	if a.Bytes == 0 {
+		return nil
+	}
+	return k.mem.Resolve(DevicePtr(a.Slot), a.Bytes)
+}
+
+// Uint64 is scalar argument i; narrower unsigned scalars are its low bits.
+func (k *KernelCall) Uint64(i int) uint64 { return k.cmd.Arg(i).Slot }
+
+// Uint32 is scalar argument i.
+func (k *KernelCall) Uint32(i int) uint32 { return uint32(k.cmd.Arg(i).Slot) }
+
+// Float32 is scalar argument i.
+func (k *KernelCall) Float32(i int) float32 {
+	u := k.Uint32(i)
+	return *(*float32)(unsafe.Pointer(&u))
+}
+
+// Float64 is scalar argument i.
+func (k *KernelCall) Float64(i int) float64 {
+	u := k.Uint64(i)
+	return *(*float64)(unsafe.Pointer(&u))
+}
+
+// View is the memory behind argument i as elements of T, which has no pointers;
+// a rest shorter than one element is left out.
+func View[T any](k *KernelCall, i int) []T {
+	b := k.Bytes(i)
+	var zero T
+	n := len(b) / int(unsafe.Sizeof(zero))
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)
+}

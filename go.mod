@@ -1,0 +1,3 @@
+module github.com/gpuactor/gpuactor
+
+go 1.26.0
