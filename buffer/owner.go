@@ -1,0 +1,119 @@
+package buffer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/gpuactor/gpuactor/device"
+)
+
+// User is who works with buffers. Stream actors are users.
+type User interface {
+	// Owner is the identity under which buffers are owned. It fails where the
+	// caller may not speak for it: another goroutine than the actor's own.
+	Owner() (*Owner, error)
+}
+
+// Owner is an identity that buffers belong to, with the stream that its commands
+// go to. It belongs to one goroutine at a time.
+type Owner struct {
+	ID     uint32
+	Name   string
+	Stream *device.Stream
+
+	// Await suspends the owner until done says so (it is asked again and again)
+	// or the owner's context ends, whose cause it returns then.
+	Await func(done func() (bool, error)) error
+	// Context is the owner's, which ends when it shall stop.
+	Context func() context.Context
+}
+
+// hostID owns pinned memory that no stream actor owns: that of ordinary goroutines.
+const hostID = 1
+
+var owners = struct {
+	sync.Mutex
+	last uint32
+	live map[uint32]*Owner
+}{last: hostID, live: map[uint32]*Owner{}}
+
+// NewOwner makes an identity. End takes it back.
+func NewOwner(name string, s *device.Stream) *Owner {
+	owners.Lock()
+	defer owners.Unlock()
+	for {
+		owners.last++
+		if owners.last <= hostID || owners.live[owners.last] != nil {
+			continue // after 2³² owners the numbers begin again
+		}
+		o := &Owner{ID: owners.last, Name: name, Stream: s}
+		owners.live[o.ID] = o
+		return o
+	}
+}
+
+// ownerOf finds a living owner.
+func ownerOf(id uint32) *Owner {
+	owners.Lock()
+	defer owners.Unlock()
+	return owners.live[id]
+}
+
+func ownerName(id uint32) string {
+	switch o := ownerOf(id); {
+	case o != nil:
+		return o.Name
+	case id == hostID:
+		return "an ordinary goroutine"
+	case id == 0:
+		return "nobody"
+	}
+	return fmt.Sprintf("an actor that has ended (%d)", id)
+}
+
+// Reclaim releases whatever the owner owns, in the order of its stream, and
+// reports how many buffers that were. The owner's thread calls it.
+func (o *Owner) Reclaim() int {
+	n := 0
+	each(func(x *slot, w word) {
+		if w.owner() != o.ID || w.state() == InFlight {
+			return
+		}
+		if x.end(w, x.lastUse(w.state(), o.Stream.Next())) {
+			n++
+		}
+	})
+	return n
+}
+
+// End takes the identity back; nothing is owned under it any more.
+func (o *Owner) End() {
+	owners.Lock()
+	defer owners.Unlock()
+	delete(owners.live, o.ID)
+}
+
+// ReclaimDevices releases every buffer of some devices, whoever owns it and in
+// flight or not, and reports how many that were. Nobody uses them any more.
+func ReclaimDevices(devs ...*device.Device) int {
+	n := 0
+	each(func(x *slot, w word) {
+		for _, d := range devs {
+			if x.d.Load() == d && x.end(w, device.Point{}) {
+				n++
+				return
+			}
+		}
+	})
+	return n
+}
+
+// lastUse is the point after which the slot's memory is unused, for an owner
+// that has come to now.
+func (x *slot) lastUse(s State, now device.Point) device.Point {
+	if s == Foreign || x.host != nil {
+		return x.point // its owner's stream never touched it, or said when
+	}
+	return now
+}

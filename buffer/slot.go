@@ -1,0 +1,160 @@
+package buffer
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/device"
+)
+
+// slot is what a handle points to: one buffer after another, told apart by the
+// generation.
+type slot struct {
+	word atomic.Uint64
+
+	// Of the owner, or of the hand-off (B3).
+	dev   *device.Block     // device memory, or nil
+	host  *device.HostBlock // pinned memory, or nil
+	elem  device.Elem
+	point device.Point // in flight and Foreign: the giver's; host memory: of its last use by a stream
+	from  uint32       // in flight: the sender
+	cause error        // why it is poisoned
+
+	// Read by anybody with a handle, stale or not.
+	d     atomic.Pointer[device.Device]
+	bytes atomic.Uint64          // as asked for: a multiple of the element
+	site  atomic.Pointer[string] // where it was allocated or last given away, in debug
+
+	free *slot
+}
+
+func (x *slot) load() word { return word(x.word.Load()) }
+
+// slots are all slots of the process: kept for ever, reused, and walked when an
+// owner ends.
+var slots struct {
+	mu   sync.Mutex
+	free *slot
+	all  []*[slabLen]slot
+	live int // buffers that exist
+}
+
+const slabLen = 128
+
+// newSlot takes a slot and starts its next life for an owner. fill sets what it
+// holds, before anybody can see it.
+func newSlot(owner uint32, fill func(*slot)) (*slot, uint32) {
+	slots.mu.Lock()
+	x := slots.free
+	if x == nil {
+		slab := new([slabLen]slot)
+		slots.all = append(slots.all, slab)
+		for i := range slab[1:] {
+			slab[i+1].free, slots.free = slots.free, &slab[i+1]
+		}
+		x = &slab[0]
+	} else {
+		slots.free = x.free
+	}
+	slots.live++
+	slots.mu.Unlock()
+	x.free = nil
+	fill(x)
+	gen := x.load().gen() + 1
+	x.word.Store(uint64(pack(gen, owner, Exclusive)))
+	return x, gen
+}
+
+// recycle gives a slot back whose life has ended.
+func (x *slot) recycle() {
+	x.dev, x.host, x.cause, x.point = nil, nil, nil, device.Point{}
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	slots.live--
+	if x.load().gen() < maxGen {
+		x.free, slots.free = slots.free, x
+	}
+}
+
+// step moves the slot from w by e, for owner. It fails where the event is not
+// legal, or where the word is not w any more.
+func (x *slot) step(w word, e event, owner uint32) bool {
+	s, ok := next(w.state(), e)
+	return ok && x.word.CompareAndSwap(uint64(w), uint64(pack(w.gen(), owner, s)))
+}
+
+// end frees the slot, and its memory at p.
+func (x *slot) end(w word, p device.Point) bool {
+	if !x.step(w, released, 0) {
+		return false
+	}
+	switch {
+	case x.dev != nil:
+		x.dev.Release(p)
+	case x.host != nil:
+		x.host.Release(p)
+	}
+	x.recycle()
+	return true
+}
+
+// Poison is part of [device.Written]: a write of the slot's life gen failed.
+func (x *slot) Poison(gen uint32, cause error) {
+	w := x.load()
+	if w.gen() != gen || w.state() == Free || w.state() == InFlight {
+		return
+	}
+	if x.step(w, failed, w.owner()) {
+		x.cause = cause
+	}
+}
+
+// Use is part of [device.Memory].
+func (x *slot) Use(owner, gen uint32, a cudart.Access) (cudart.DevicePtr, uint64, device.Elem, error) {
+	if w := x.load(); w != pack(gen, owner, Exclusive) {
+		if err := x.refuse(w, owner, gen, a); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	if x.dev == nil {
+		return cudart.DevicePtr(uintptr(x.host.Ptr())), x.bytes.Load(), x.elem, nil
+	}
+	return x.dev.Ptr(), x.bytes.Load(), x.elem, nil
+}
+
+// refuse says why owner may not use the slot so; nil where it may after all,
+// since overwriting it in full ends its poison.
+func (x *slot) refuse(w word, owner, gen uint32, a cudart.Access) error {
+	if w == pack(gen, owner, Poisoned) {
+		if a == cudart.Out && x.step(w, overwritten, owner) {
+			x.cause = nil
+			return nil
+		}
+		return &PoisonError{Buffer: x.describe(w), Cause: x.cause}
+	}
+	return x.ownership(w, owner, gen)
+}
+
+// Live is how many buffers, of devices and pinned, exist in the process.
+func Live() int {
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	return slots.live
+}
+
+// each calls f for every slot that is not free.
+func each(f func(*slot, word)) {
+	slots.mu.Lock()
+	all := slots.all[:len(slots.all):len(slots.all)]
+	slots.mu.Unlock()
+	for _, slab := range all {
+		for i := range slab {
+			if w := slab[i].load(); w.state() != Free {
+				f(&slab[i], w)
+			}
+		}
+	}
+}
+
+var _ device.Memory = (*slot)(nil)

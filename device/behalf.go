@@ -1,0 +1,116 @@
+package device
+
+import (
+	"errors"
+
+	"github.com/gpuactor/gpuactor/cudart"
+)
+
+// recordHere records an event behind everything submitted, from whatever thread,
+// under mu. It captures more than was asked for where the owner has gone on in
+// the meantime; that is why senders record for themselves where they expect
+// another stream to wait.
+func (s *Stream) recordHere(cur *Device) error {
+	if s.dead {
+		return nil // its last mark stands behind everything
+	}
+	record := func() error {
+		if err := s.needSide(); err != nil {
+			return err
+		}
+		_, _, err := s.submit(s.side, true)
+		return err
+	}
+	if err := s.asOwner(cur, record); err != nil {
+		return &SubmitError{Stream: s.name, Op: "record", Err: err}
+	}
+	return nil
+}
+
+// asOwner runs f with the context of s current, on a thread where that of cur is.
+func (s *Stream) asOwner(cur *Device, f func() error) error {
+	switch {
+	case cur == nil:
+		return s.d.Do(f)
+	case cur.ctx == s.d.ctx:
+		return f()
+	}
+	if err := s.d.Bind(); err != nil {
+		return err
+	}
+	return errors.Join(f(), cur.Bind())
+}
+
+// PeerCopy is a copy between the memories of two devices.
+type PeerCopy struct {
+	Dst, Src             cudart.DevicePtr
+	DstDevice, SrcDevice *Device
+	Bytes                uint64
+	After                [2]Point // what the copy comes after; zero Points are nothing
+	Why                  [2]string
+}
+
+// CopyPeer submits a copy on s, on its owner's behalf: the waits that it needs,
+// the copy, and a record, as one submission. It comes after what s was given so
+// far; what the owner has issued and not submitted comes after it. Any goroutine
+// may call it; cur is the device whose context is current on the caller's thread.
+// The Point that comes back is the copy's end.
+func (s *Stream) CopyPeer(cur *Device, c PeerCopy) (Point, error) {
+	// Marks of other streams are pinned before s is locked: no stream is ever
+	// locked while another one is.
+	var pins [2]*mark
+	defer func() {
+		for _, m := range pins {
+			if m != nil {
+				m.pins.Add(-1)
+			}
+		}
+	}()
+	for i, p := range c.After {
+		if p.s == nil || p.s == s || p.Known() {
+			continue
+		}
+		m, err := p.s.pin(p.n, cur)
+		if err != nil {
+			return Point{}, err
+		}
+		pins[i] = m
+	}
+	var end Point
+	submit := func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err := s.needSide(); err != nil {
+			return err
+		}
+		n := s.given.Load() + 1
+		for i, m := range pins {
+			if m != nil {
+				s.side.Wait(m.event)
+				if s.d.trace != nil {
+					s.d.trace.Wait(s, n, c.After[i], c.Why[i])
+				}
+			}
+		}
+		s.side.CopyPeer(c.Dst, c.DstDevice.ctx, c.Src, c.SrcDevice.ctx, c.Bytes)
+		if s.d.trace != nil {
+			s.d.trace.Command(s, n, cudart.OpCopyPeer, cudart.OpCopyPeer.String())
+		}
+		var err error
+		end, _, err = s.submit(s.side, true)
+		return err
+	}
+	if err := s.asOwner(cur, submit); err != nil {
+		return Point{}, &SubmitError{Stream: s.name, Op: cudart.OpCopyPeer.String(), Err: err}
+	}
+	return end, nil
+}
+
+func (s *Stream) needSide() error {
+	if s.side != nil || s.dead {
+		return nil
+	}
+	side, err := cudart.NewList(0)
+	s.side = side
+	return err
+}

@@ -1,0 +1,141 @@
+package device
+
+import "fmt"
+
+// pin finds the first mark at or behind number n and keeps it from being
+// reused, until the caller lowers its pins. It is nil where n is complete.
+// cur is the device whose context is current on the caller's thread.
+//
+// I2: nobody learns of an event whose record has not been submitted. Where
+// nothing is recorded behind n yet, pin records it here, and only then hands
+// it out.
+func (s *Stream) pin(n uint64, cur *Device) (*mark, error) {
+	if n > s.given.Load() {
+		panic(fmt.Sprintf("device: a wait for %v, which has not been submitted", Point{s, n}))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m, ok := s.find(n); ok {
+		if m != nil {
+			m.pins.Add(1)
+		}
+		return m, nil
+	}
+	if err := s.recordHere(cur); err != nil {
+		return nil, err
+	}
+	m := s.marks[len(s.marks)-1]
+	m.pins.Add(1)
+	return m, nil
+}
+
+// find is the first mark at or behind n, under mu; nil and true where n is complete.
+func (s *Stream) find(n uint64) (*mark, bool) {
+	if n <= s.complete.Load() {
+		return nil, true
+	}
+	if k := len(s.marks); k == 0 || s.marks[k-1].n < n {
+		return nil, false
+	}
+	for _, m := range s.marks {
+		if m.n >= n {
+			return m, true
+		}
+	}
+	panic("unreachable: the last mark is behind n")
+}
+
+// cover sees to it that a mark stands at or behind n.
+func (s *Stream) cover(n uint64, cur *Device) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.find(n); ok {
+		return nil
+	}
+	return s.recordHere(cur)
+}
+
+// Poll asks the driver how far the stream has come, raises the watermark, and
+// finishes what was waiting for that: events go back, released memory becomes
+// free. Any goroutine may call it. The error is the device's, and sticky.
+func (s *Stream) Poll() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.poll()
+}
+
+func (s *Stream) poll() error {
+	if len(s.done) > 0 {
+		s.sweep()
+	}
+	if k := len(s.marks); k > 1 {
+		done, err := s.d.rt.QueryEvent(s.marks[k-1].event)
+		if err != nil {
+			return s.lost(err)
+		}
+		if done {
+			s.reap(k)
+			return nil
+		}
+	}
+	for len(s.marks) > 0 {
+		done, err := s.d.rt.QueryEvent(s.marks[0].event)
+		if err != nil {
+			return s.lost(err)
+		}
+		if !done {
+			break
+		}
+		s.reap(1)
+	}
+	return nil
+}
+
+func (s *Stream) lost(err error) error {
+	return fmt.Errorf("device: %v: stream %s: %w", s.d, s.name, err)
+}
+
+// reapHalf asks for the middle mark only, and never again than at reapAt marks
+// more, so that a busy stream pays one query for several records.
+func (s *Stream) reapHalf() {
+	k := len(s.marks) / 2
+	if done, err := s.d.rt.QueryEvent(s.marks[k-1].event); err == nil && done {
+		s.reap(k)
+	}
+}
+
+// reap takes the first k marks as complete, under mu.
+func (s *Stream) reap(k int) {
+	n := s.marks[k-1].n
+	s.done = append(s.done, s.marks[:k]...)
+	rest := copy(s.marks, s.marks[k:])
+	clear(s.marks[rest:])
+	s.marks = s.marks[:rest]
+	s.sweep()
+	s.raise(n)
+}
+
+// sweep lets go of the complete marks that nobody pins any more.
+func (s *Stream) sweep() {
+	kept := s.done[:0]
+	for _, m := range s.done {
+		switch {
+		case m.pins.Load() > 0:
+			kept = append(kept, m)
+		case s.dead:
+			s.d.events.give(m)
+		default:
+			s.spare = append(s.spare, m)
+		}
+	}
+	clear(s.done[len(kept):])
+	s.done = kept
+}
+
+// raise lifts the watermark, and frees the blocks whose last use it covers.
+func (s *Stream) raise(n uint64) {
+	if n > s.complete.Load() {
+		s.complete.Store(n)
+		s.d.mem.settle(s)
+	}
+}
