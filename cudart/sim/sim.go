@@ -1,0 +1,150 @@
+// Package sim is a CUDA device made of Go: it stands in for the driver where
+// there is no GPU, and is never kinder than the driver is.
+//
+// The idea: a stream is a queue of commands and two numbers, how many it was
+// given and how many it has done. A record is the pair (stream, commands given
+// so far), a wait holds the stream at its head until another stream has done
+// that many. Nothing else orders anything. Submitting only checks, numbers and
+// queues; an executor decides when the next command of a stream runs, and
+// here it is a goroutine for each stream that has something to do.
+//
+// What is like CUDA: streams run in order and beside each other, events and
+// pools, contexts current on a thread, peer access as a directed relation, late
+// and sticky errors. Memory is real bytes behind made-up addresses, outside
+// Go's heap, and takes only what was written. A kernel is the Go function beside
+// the PTX; it runs the whole grid in one call. PTX is read for its signatures,
+// and never run.
+//
+// What is not: time (a kernel takes as long as its Go function), the engines'
+// limits, the legacy default stream. Commands queue without bound, where the
+// driver makes the submitter wait after about a thousand. A thread that ends
+// without SetCurrent(0) leaves its entry behind, and the next thread with its
+// number inherits it. On systems other than Linux and Windows there is no check
+// that a context is current, and Current tells what was set last anywhere.
+// Copies between ranges that overlap are undefined, as in CUDA.
+//
+// Where it is harder on a program than the driver may be: a range must lie
+// inside one allocation to the byte; new memory is never zero at its start;
+// EnablePeer does not open pool memory, only AllowPeer does; a context takes its
+// pinned memory along when it is destroyed.
+//
+// What the code relies on:
+//
+//	I1  A command runs only after those before it in its stream have completed,
+//	    on one goroutine at a time, and never inside Submit.
+//	I2  A wait points at work that was submitted before it, so waits cannot form
+//	    a circle.
+//	I3  A stream that is not active has an empty queue; exactly one of: its
+//	    executor has it, another stream's progress has it, or it is not active.
+//	I4  done is stored before watched is loaded; a waiter stores watched before it
+//	    loads done. So no wake-up is lost. The same holds for lost.
+//	I5  Memory is reused or unmapped only when it was freed in stream order and
+//	    no running command holds a pin on it, so nothing here can touch
+//	    memory that is gone, whatever the user did.
+//	I6  Once lost is set no queued command runs; each stream drops its own, so
+//	    nobody waits for ever.
+//
+// Locks are taken in this order: stream, event, memory, span. A stream's
+// progress has its own, a leaf.
+package sim
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpuactor/gpuactor/cudart"
+)
+
+// Config says what the simulated machine has. The zero value is two devices
+// of 8 GiB that reach each other.
+type Config struct {
+	Devices     int    // 0: 2; at most 64
+	Memory      uint64 // bytes of each device, counted and not reserved; 0: 8 GiB
+	CopyEngines int    // as DeviceInfo reports them; 0: 3
+
+	// NoPeer says that kernels of device cannot address memory of peer. Nil
+	// means that all can. Peer copies work all the same.
+	NoPeer func(device, peer int) bool
+}
+
+const maxDevices = 64 // a pool's permissions are the bits of one word
+
+func init() {
+	cudart.Register("sim", func() (cudart.Runtime, error) { return New(Config{}), nil })
+}
+
+// New makes a simulated machine. Each one is apart from all others: handles and
+// addresses of one mean nothing in another. A negative count, or more than 64
+// devices, panics. Close ends its goroutines and unmaps its memory.
+func New(c Config) cudart.Runtime {
+	if c.Devices == 0 {
+		c.Devices = 2
+	}
+	if c.Memory == 0 {
+		c.Memory = 8 << 30
+	}
+	if c.CopyEngines == 0 {
+		c.CopyEngines = 3
+	}
+	if c.Devices < 0 || c.Devices > maxDevices || c.CopyEngines < 0 || c.Memory > maxMemory {
+		panic(fmt.Sprintf("sim: no such machine: %+v", c))
+	}
+	r := &simulator{noPeer: c.NoPeer, start: time.Now(), streams: map[*stream]struct{}{}}
+	r.exec = &goroutines{idle: make(chan struct{}, 1)}
+	r.contextTable.kind, r.streamTable.kind, r.eventTable.kind = 1, 2, 3
+	r.poolTable.kind, r.moduleTable.kind, r.functionTable.kind = 4, 5, 6
+	for i := range c.Devices {
+		r.devices = append(r.devices, newDevice(i, c))
+	}
+	return r
+}
+
+// simulator is the Runtime.
+type simulator struct {
+	noPeer  func(device, peer int) bool
+	start   time.Time
+	exec    executor
+	devices []*device
+	threads threads
+	pinned  pinned
+	lost    atomic.Pointer[loss] // set once: nothing runs any more
+
+	contextTable  table[context]
+	streamTable   table[stream]
+	eventTable    table[event]
+	poolTable     table[pool]
+	moduleTable   table[module]
+	functionTable table[function]
+
+	mu      sync.Mutex // guards what is below, and contexts' coming and going
+	streams map[*stream]struct{}
+	closed  bool
+}
+
+func (r *simulator) Name() string { return "sim" }
+
+// DriverVersion is the version of CUDA whose behaviour is simulated.
+func (r *simulator) DriverVersion() int { return 13000 }
+
+func (r *simulator) Now() time.Duration { return time.Since(r.start) }
+
+// Close waits for commands that are running, drops those queued, and unmaps
+// all memory, pinned memory too.
+func (r *simulator) Close() error {
+	r.mu.Lock()
+	closed := r.closed
+	r.closed = true
+	r.mu.Unlock()
+	if closed {
+		return nil
+	}
+	r.lose(&loss{code: cudart.ErrDeinitialized, text: "the runtime is closed"})
+	r.exec.close()
+	for _, d := range r.devices {
+		d.memory.close()
+	}
+	r.pinned.close()
+	return nil
+}

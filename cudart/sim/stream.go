@@ -1,0 +1,207 @@
+package sim
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/gpuactor/gpuactor/cudart"
+)
+
+// stream is a queue of commands: a batch that submissions add to, and one that
+// the executor works through. When that is done they change places, so queueing
+// allocates nothing once both have grown.
+type stream struct {
+	sim  *simulator
+	ctx  *context
+	work func() // the executor's: bound once, since binding allocates
+
+	mu        sync.Mutex
+	pending   batch
+	submitted uint64
+	active    bool // the executor has it, or another stream's progress (I3)
+	retired   bool // destroyed; forgotten as soon as it is not active
+
+	lastFree atomic.Uint64 // number of the last free submitted
+	progress progress
+
+	// Of whoever has the stream (I3): mostly its executor.
+	current  batch
+	at       int    // index in current of the next command
+	before   uint64 // commands completed before current
+	call     cudart.KernelCall
+	resolver resolver
+
+	// Of the progress that holds it.
+	nextHeld *stream
+	heldFor  uint64
+}
+
+// batch is a run of checked commands.
+type batch struct {
+	words []uint64
+	items []item
+}
+
+// item is a command with its handles resolved, as they were at submission.
+type item struct {
+	op       cudart.Op
+	from, to int // in words; none for a wait or a record
+	wait     point
+	event    *event
+	function *function
+}
+
+const keepWords = 1 << 20 // a batch that grew beyond this is not kept
+
+func (b *batch) reset() {
+	if cap(b.words) > keepWords {
+		*b = batch{}
+		return
+	}
+	clear(b.items) // lets go of what they point at
+	b.words, b.items = b.words[:0], b.items[:0]
+}
+
+// push queues a command and gives it its number. The caller holds mu.
+func (s *stream) push(it item, words []uint64) {
+	it.from = len(s.pending.words)
+	s.pending.words = append(s.pending.words, words...)
+	it.to = len(s.pending.words)
+	s.pending.items = append(s.pending.items, it)
+	s.submitted++
+}
+
+// start makes the stream active if it has become so. The caller holds mu, and
+// calls the executor's ready behind it where true.
+func (s *stream) start() bool {
+	if s.active || len(s.pending.items) == 0 {
+		return false
+	}
+	s.active = true
+	return true
+}
+
+// step does the next command. False means that the stream was given away: it has
+// nothing to do, or is held at a wait; the caller must not touch it again.
+func (s *stream) step() bool {
+	if s.at == len(s.current.items) && !s.refill() {
+		return false
+	}
+	if s.sim.lost.Load() != nil { // I6
+		s.at = len(s.current.items)
+		s.progress.reach(s.before+uint64(s.at), s.sim.exec)
+		return true
+	}
+	it := &s.current.items[s.at]
+	if it.op == cudart.OpWait {
+		if it.wait.stream.progress.hold(s, it.wait.number) {
+			return false
+		}
+	} else if l := s.perform(it); l != nil {
+		s.sim.lose(l)
+		return true
+	}
+	s.at++
+	s.progress.reach(s.before+uint64(s.at), s.sim.exec)
+	return true
+}
+
+// refill takes what was submitted in the meantime.
+func (s *stream) refill() bool {
+	s.mu.Lock()
+	s.before += uint64(len(s.current.items))
+	s.current.reset()
+	s.at = 0
+	s.current, s.pending = s.pending, s.current
+	more := len(s.current.items) > 0
+	s.active = more
+	forget := !more && s.retired
+	s.mu.Unlock()
+	if forget {
+		s.sim.forget(s)
+	}
+	return more
+}
+
+// retire lets the stream go when it has nothing more to do.
+func (s *stream) retire() {
+	s.mu.Lock()
+	s.retired = true
+	idle := !s.active
+	s.mu.Unlock()
+	if idle {
+		s.sim.forget(s)
+	}
+}
+
+// await blocks until all that was submitted is done, or never will be.
+func (s *stream) await() {
+	s.mu.Lock()
+	n := s.submitted
+	s.mu.Unlock()
+	s.progress.await(n, &s.sim.lost)
+}
+
+func (r *simulator) forget(s *stream) {
+	r.mu.Lock()
+	delete(r.streams, s)
+	r.mu.Unlock()
+}
+
+func (r *simulator) CreateStream(ctx cudart.Context) (cudart.Stream, error) {
+	const call = "cuStreamCreate"
+	c, err := r.enter(ctx, call)
+	if err != nil {
+		return 0, err
+	}
+	s := &stream{sim: r, ctx: c}
+	s.progress.init()
+	s.resolver.stream = s
+	r.exec.attach(s)
+	r.mu.Lock()
+	r.streams[s] = struct{}{}
+	r.mu.Unlock()
+	h := r.streamTable.put(s)
+	if h == 0 {
+		r.forget(s)
+		return 0, refuse(cudart.ErrOutOfMemory, call, "too many streams")
+	}
+	return cudart.Stream(h), nil
+}
+
+func (r *simulator) DestroyStream(ctx cudart.Context, h cudart.Stream) error {
+	const call = "cuStreamDestroy"
+	goOn, err := r.letGo(ctx, call)
+	if !goOn {
+		return err
+	}
+	s := r.streamTable.take(uintptr(h))
+	if s == nil {
+		return refuse(cudart.ErrInvalidHandle, call, "no stream %#x", uintptr(h))
+	}
+	s.retire()
+	return err
+}
+
+// stream finds a stream of a context.
+func (r *simulator) stream(c *context, h cudart.Stream, call string) (*stream, error) {
+	s := r.streamTable.get(uintptr(h))
+	if s == nil || s.ctx != c {
+		return nil, refuse(cudart.ErrInvalidHandle, call, "no stream %#x in this context", uintptr(h))
+	}
+	return s, nil
+}
+
+func (r *simulator) SynchronizeStream(ctx cudart.Context, h cudart.Stream) error {
+	const call = "cuStreamSynchronize"
+	c, err := r.enter(ctx, call)
+	if err != nil {
+		return err
+	}
+	s, err := r.stream(c, h, call)
+	if err != nil {
+		return err
+	}
+	s.await()
+	return r.lossAt(call)
+}

@@ -1,0 +1,7 @@
+package sim
+
+import "syscall"
+
+const threadsKnown = true
+
+func threadID() int { return syscall.Gettid() }
