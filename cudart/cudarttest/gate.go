@@ -1,0 +1,63 @@
+package cudarttest
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/gpuactor/gpuactor/cudart"
+)
+
+// gateLimit ends a gate that nobody opens, so that a runtime which waits where
+// it should not fails a check instead of hanging it.
+const gateLimit = 5 * time.Second
+
+// gate holds streams: what is behind it in a stream runs when it is open.
+//
+// Make what a check needs (memory, streams, events, other gates) before closing
+// one: several of those calls may wait for the device. And keep what is queued
+// behind one short: a driver's queue is bounded (about a thousand launches), and
+// a submission to a full one blocks.
+type gate struct {
+	f      *fixture
+	flag   *uint32 // pinned
+	closed time.Time
+	opened bool
+}
+
+// gate makes one, that holds nothing yet.
+func (f *fixture) gate() *gate {
+	f.Helper()
+	g := &gate{f: f, flag: &f.words(1)[0]}
+	f.gates = append(f.gates, g)
+	return g
+}
+
+// hold closes the gate in a queue, behind what was submitted there.
+func (g *gate) hold(q *queue) {
+	g.f.Helper()
+	if g.closed.IsZero() {
+		g.closed = time.Now()
+	}
+	q.launch("gate", 1, word(g.flag), u64(uint64(gateLimit)))
+	q.submit()
+}
+
+// open opens the gate, and states that it was closed until now: whatever came
+// before did not wait for it.
+func (g *gate) open() {
+	g.f.Helper()
+	if g.opened {
+		return
+	}
+	g.opened = true
+	late := time.Since(g.closed) >= gateLimit
+	atomic.StoreUint32(g.flag, 1)
+	if late {
+		g.f.Fatalf("something waited for a closed gate, until that gave up")
+	}
+}
+
+// word is a word of pinned memory as a kernel's input, by its host address.
+func word(p *uint32) cudart.Arg {
+	return cudart.Arg{Slot: uint64(addressOf(p)), Bytes: 4, Access: cudart.In}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package cudarttest
+
+const raceEnabled = false
