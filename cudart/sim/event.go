@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"runtime"
 	"sync"
 	"time"
 
@@ -21,9 +22,10 @@ type event struct {
 	ctx    *context
 	timing bool
 
-	mu   sync.Mutex
-	last point
-	time time.Duration // when last was reached, where timing
+	mu    sync.Mutex
+	last  point
+	time  time.Duration // when last was reached, where timing
+	polls uint          // queries in vain since the latest record
 }
 
 func (e *event) latest() point {
@@ -34,7 +36,7 @@ func (e *event) latest() point {
 
 func (e *event) record(p point) {
 	e.mu.Lock()
-	e.last = p
+	e.last, e.polls = p, 0
 	e.mu.Unlock()
 }
 
@@ -88,8 +90,28 @@ func (r *simulator) QueryEvent(h cudart.Event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	done := e.latest().done()
+	done := e.poll()
 	return done, r.lossAt(call) // a point that a loss passed over is not done
+}
+
+// patience is how many queries in vain go by between two that yield.
+const patience = 256
+
+// poll reports whether the latest record is done. On hardware a thread that does
+// nothing but poll takes nothing from the GPU; here it could take the processor
+// that the stream would run on, so now and then it gives way.
+func (e *event) poll() bool {
+	e.mu.Lock()
+	done := e.last.done()
+	if !done {
+		e.polls++
+	}
+	yield := !done && e.polls%patience == 0
+	e.mu.Unlock()
+	if yield {
+		runtime.Gosched()
+	}
+	return done
 }
 
 func (r *simulator) Elapsed(start, end cudart.Event) (time.Duration, error) {

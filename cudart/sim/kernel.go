@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpuactor/gpuactor/cudart"
 )
@@ -27,34 +28,52 @@ func (s *stream) runKernel(f *function, c *cudart.Command) (l *loss) {
 
 // resolver gives a running kernel the bytes behind its addresses.
 type resolver struct {
-	stream *stream
-	pins   []pin
+	stream  *stream
+	pins    []pin
+	regions []*region
 }
 
+// Resolve finds device memory, and pinned memory at its host address: that is
+// mapped for every device, as CUDA's unified addressing has it.
 func (v *resolver) Resolve(p cudart.DevicePtr, bytes uint64) []byte {
-	s := v.stream
-	m, ok := s.sim.memoryOf(uint64(p))
+	m, ok := v.stream.sim.memoryOf(uint64(p))
 	if !ok {
-		panic(cudart.Fault{Text: fmt.Sprintf("%#x is no address of a device", uint64(p))})
+		return v.host(uint64(p), bytes)
 	}
 	at, b, pool := m.pin(uint64(p), bytes)
 	if b == nil {
-		panic(cudart.Fault{Text: fmt.Sprintf("%d bytes at %#x are not inside live memory", bytes, uint64(p))})
+		panic(outside(uint64(p), bytes))
 	}
 	v.keep(at)
-	if here := s.ctx.device; m != here.memory && !pool.opensTo(here.info.Ordinal) {
+	if here := v.stream.ctx.device; m != here.memory && !pool.opensTo(here.info.Ordinal) {
 		panic(cudart.Fault{Text: fmt.Sprintf("%#x is memory of device %d, not open to device %d", uint64(p), m.ordinal, here.info.Ordinal)})
 	}
 	return b
 }
 
+func (v *resolver) host(p, bytes uint64) []byte {
+	h := &v.stream.sim.pinned
+	r, b := h.pin(p, bytes)
+	if b == nil {
+		panic(outside(p, bytes))
+	}
+	if slices.Contains(v.regions, r) {
+		h.release(r)
+	} else {
+		v.regions = append(v.regions, r)
+	}
+	return b
+}
+
+func outside(p, bytes uint64) cudart.Fault {
+	return cudart.Fault{Text: fmt.Sprintf("%d bytes at %#x are not inside live memory", bytes, p)}
+}
+
 // keep holds a pin until the kernel is done, once for each allocation.
 func (v *resolver) keep(p pin) {
-	for _, q := range v.pins {
-		if p == q {
-			p.release()
-			return
-		}
+	if slices.Contains(v.pins, p) {
+		p.release()
+		return
 	}
 	v.pins = append(v.pins, p)
 }
@@ -63,6 +82,10 @@ func (v *resolver) release() {
 	for _, p := range v.pins {
 		p.release()
 	}
+	for _, r := range v.regions {
+		v.stream.sim.pinned.release(r)
+	}
 	clear(v.pins)
-	v.pins = v.pins[:0]
+	clear(v.regions)
+	v.pins, v.regions = v.pins[:0], v.regions[:0]
 }

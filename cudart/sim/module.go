@@ -1,6 +1,10 @@
 package sim
 
 import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
 	"sync"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -30,12 +34,9 @@ func (r *simulator) LoadModule(ctx cudart.Context, image cudart.Image) (cudart.M
 	if err != nil {
 		return 0, err
 	}
-	if image.PTX == "" {
-		return 0, refuse(cudart.ErrInvalidImage, call, "module %s is empty", image.Name)
-	}
-	entries, err := cudart.ParsePTX(image.PTX)
-	if err != nil {
-		return 0, err
+	entries, code, why := readPTX(image.PTX, &c.device.info)
+	if code != 0 {
+		return 0, refuse(code, call, "module %s: %s", image.Name, why)
 	}
 	m := &module{ctx: c, image: image.Name, kernels: map[string]cudart.GoKernel{}, found: map[string]cudart.Function{}}
 	for _, e := range entries {
@@ -46,6 +47,30 @@ func (r *simulator) LoadModule(ctx cudart.Context, image cudart.Image) (cudart.M
 		return 0, refuse(cudart.ErrOutOfMemory, call, "too many modules")
 	}
 	return cudart.Module(h), nil
+}
+
+var ptxTarget = regexp.MustCompile(`(?m)^\s*\.target\s+sm_(\d+)`)
+
+// readPTX takes a module's text as far as the driver can refuse it without
+// compiling: code is zero where it does not.
+func readPTX(text string, d *cudart.DeviceInfo) (entries []cudart.Entry, code cudart.Code, why string) {
+	if text == "" {
+		return nil, cudart.ErrInvalidImage, "it is empty"
+	}
+	entries, err := cudart.ParsePTX(text)
+	var e *cudart.Error
+	if errors.As(err, &e) {
+		return nil, e.Code, e.Text
+	}
+	if err != nil {
+		return nil, cudart.ErrInvalidPTX, err.Error()
+	}
+	if m := ptxTarget.FindStringSubmatch(text); m != nil {
+		if sm, err := strconv.Atoi(m[1]); err != nil || sm > 10*d.Major+d.Minor {
+			return nil, cudart.ErrNoBinaryForGPU, fmt.Sprintf("it is for sm_%s, the device is sm_%d%d", m[1], d.Major, d.Minor)
+		}
+	}
+	return entries, 0, ""
 }
 
 func (r *simulator) UnloadModule(ctx cudart.Context, h cudart.Module) error {
