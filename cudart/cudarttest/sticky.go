@@ -47,17 +47,26 @@ func inChild(fault func(q *queue), codes ...cudart.Code) func(f *fixture) {
 	}
 }
 
+// again is what the testing package adds to a name that was there before, as
+// with -count; the child runs the check once.
+var again = regexp.MustCompile(`#\d+$`)
+
+// only is the pattern that selects one test.
+func only(name string) string {
+	var parts []string
+	for part := range strings.SplitSeq(name, "/") {
+		parts = append(parts, "^"+regexp.QuoteMeta(again.ReplaceAllString(part, ""))+"$")
+	}
+	return strings.Join(parts, "/")
+}
+
 // child runs this check, and nothing else, in a process of its own.
 func (f *fixture) child() {
 	self, err := os.Executable()
 	f.ok(err, "finding the test binary")
-	var pattern []string
-	for part := range strings.SplitSeq(f.Name(), "/") {
-		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, self, "-test.run="+strings.Join(pattern, "/"), "-test.timeout=50s")
+	cmd := exec.CommandContext(ctx, self, "-test.run="+only(f.Name()), "-test.timeout=50s")
 	cmd.Env = append(os.Environ(), stickyChild+"=1")
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

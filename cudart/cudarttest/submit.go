@@ -1,6 +1,7 @@
 package cudarttest
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -21,15 +22,15 @@ var submitChecks = []check{
 func submitAsynchronous(f *fixture) {
 	const n = 100
 	q, g, e := f.queue(f.main), f.gate(), f.event(f.main)
-	p, src, dst := q.alloc(4), f.words(1), f.words(1)
-	g.hold(q)
+	p, src, dst := q.alloc(8), f.words(1), f.words(1)
 	src[0] = 5
+	g.hold(q)
 	q.toDevice(p, src)
 	for range n {
 		q.add32(p, 1, 1)
 	}
-	q.append(q.list.CopyDtoD(p, p, 4))
-	q.toHost(dst, p)
+	q.append(q.list.CopyDtoD(p+4, p, 4))
+	q.toHost(dst, p+4)
 	q.record(e)
 	q.submit()
 	f.pending(e, "what was submitted behind the gate")
@@ -203,7 +204,7 @@ func submitAllocations(f *fixture) {
 		if _, err := rt.Submit(ctx, q.stream, q.list); err != nil {
 			failed = err
 		}
-		for done := false; !done && failed == nil; {
+		for done := false; !done && failed == nil; runtime.Gosched() {
 			done, failed = rt.QueryEvent(e)
 		}
 	}

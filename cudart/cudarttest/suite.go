@@ -77,6 +77,8 @@ type suite struct {
 	main *place // the primary context of device 0
 	twin *place // one more context of device 0, a stand-in for another device
 	far  *place // the primary context of device 1, nil where there is none
+
+	lostTo string // the check that a fault ended all contexts in
 }
 
 func newSuite(t *testing.T, rt cudart.Runtime) *suite {
