@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestExitStatus(t *testing.T) {
+	flip := func(r *fileResult) { r.counts['a']++ }
+	for _, c := range []struct {
+		name, args string
+		scanner    cpuScanner
+		want       int
+		says       string // on standard error
+	}{
+		{"all well", "a d", cpuScanner{}, exitOK, ""},
+		{"nothing to scan", "void", cpuScanner{}, exitOK, ""},
+		{"verified", "-verify a d", cpuScanner{}, exitOK, ""},
+		{"help", "-h", cpuScanner{}, exitOK, "usage:"},
+		{"wrong usage", "-chunk 0 a", cpuScanner{}, exitUsage, "-chunk"},
+		{"an argument that does not exist", "a nowhere", cpuScanner{}, exitUsage, "nowhere"},
+		{"a difference", "-verify a", cpuScanner{tamper: flip}, exitReported, "a: the CPU counts otherwise"},
+		{"a difference nobody asked for", "a", cpuScanner{tamper: flip}, exitOK, ""},
+		{"the scan fails", "a", cpuScanner{err: errors.New("no runtime")}, exitReported, "no runtime"},
+	} {
+		for _, form := range []string{"", "-json "} {
+			tree(t, map[string]string{"a": "aaa", "d/b": "", "void/": ""})
+			var stdout, stderr bytes.Buffer
+			got := run(context.Background(), strings.Fields(form+c.args), &stdout, &stderr, c.scanner)
+			if got != c.want || !strings.Contains(stderr.String(), c.says) || (c.says == "" && stderr.Len() > 0) {
+				t.Errorf("%s%s: status %d, want %d; it says %q", form, c.name, got, c.want, &stderr)
+			}
+			var object map[string]any
+			if err := json.Unmarshal(stdout.Bytes(), &object); form != "" && c.want != exitUsage && c.name != "help" && err != nil {
+				t.Errorf("%s%s: not one object: %v: %s", form, c.name, err, &stdout)
+			}
+		}
+	}
+}
+
+func TestVerifiedIsSaid(t *testing.T) {
+	tree(t, map[string]string{"a": "aaa"})
+	for args, want := range map[string]string{"a": "null", "-verify a": "true"} {
+		var stdout bytes.Buffer
+		run(context.Background(), strings.Fields("-json "+args), &stdout, new(bytes.Buffer), cpuScanner{})
+		if !strings.Contains(stdout.String(), `"verified":`+want) {
+			t.Errorf("%s: not %s in %s", args, want, &stdout)
+		}
+	}
+	var stdout bytes.Buffer
+	run(context.Background(), []string{"-verify", "a"}, &stdout, new(bytes.Buffer), cpuScanner{})
+	if !strings.Contains(stdout.String(), "verified: the CPU counts the same") {
+		t.Errorf("the table does not say it: %s", &stdout)
+	}
+}
+
+// An interrupt ends the scan between two files: what is complete is printed.
+func TestInterrupt(t *testing.T) {
+	tree(t, map[string]string{"a": "aaa", "b": "bbb", "c": "ccc"})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	s := cpuScanner{after: func(path string) {
+		if path == "b" {
+			cancel()
+		}
+	}}
+	if got := run(ctx, []string{"-json", "-verify", "."}, &stdout, &stderr, s); got != exitInterrupted {
+		t.Errorf("status %d", got)
+	}
+	var r report
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Files) != 2 || r.Total.Bytes != 6 || len(r.Errors) != 0 || r.Verified == nil || !*r.Verified {
+		t.Errorf("%d files, %d bytes, errors %v, verified %v", len(r.Files), r.Total.Bytes, r.Errors, r.Verified)
+	}
+}
+
+// Verification compares files and their total, each by itself.
+func TestDifferences(t *testing.T) {
+	ref := newReference()
+	ref.count("a", []byte("xy"))
+	ref.count("a", []byte("x"))
+	ref.count("unread", []byte("zzz")) // read in part, and so not among the files
+	a, none := histogramOf("xyx"), histogram{}
+	wrong := histogramOf("xyy")
+	for _, c := range []struct {
+		name  string
+		files []fileResult
+		total histogram
+		want  string
+	}{
+		{"right", []fileResult{{"a", a}, {"empty", none}}, a, ""},
+		{"a file", []fileResult{{"a", wrong}}, a, "a"},
+		{"the total", []fileResult{{"a", a}}, wrong, "total"},
+		{"bytes from nowhere", []fileResult{{"a", a}, {"empty", wrong}}, a, "empty"},
+		{"a file left out", nil, a, "total"},
+	} {
+		if got := strings.Join(ref.differences(c.files, c.total), " "); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
