@@ -109,14 +109,18 @@ func TestTheContextMustBeCurrent(t *testing.T) {
 		"UnloadModule":       func(c cudart.Context) error { return f.UnloadModule(c, 1) },
 		"Function":           func(c cudart.Context) error { _, _, err := f.Function(c, 1, "k"); return err },
 	} {
-		for _, c := range []cudart.Context{ctx + 1, 0} {
-			if err := call(c); !errors.Is(err, cudart.ErrInvalidContext) {
-				t.Errorf("%s with context %x: %v", name, c, err)
+		for _, c := range []struct{ current, given cudart.Context }{{ctx, ctx + 1}, {ctx, 0}, {0, ctx}, {0, 0}} {
+			if err := f.SetCurrent(c.current); err != nil {
+				t.Fatal(err)
+			}
+			f.reset()
+			if err := call(c.given); !errors.Is(err, cudart.ErrInvalidContext) {
+				t.Errorf("%s with context %x where %x is current: %v", name, c.given, c.current, err)
+			}
+			if f.count() != 0 {
+				t.Errorf("%s with context %x where %x is current: called %v", name, c.given, c.current, f.calls())
 			}
 		}
-	}
-	if f.count() != 0 {
-		t.Errorf("called %v", f.calls())
 	}
 }
 
@@ -302,7 +306,10 @@ func TestModulesThatDoNotLoad(t *testing.T) {
 			t.Errorf("%s: called %v", c.name, got)
 		}
 	}
-	if _, _, err := f.Function(ctx, 1, "missing"); !errors.Is(err, cudart.ErrNotFound) || !strings.Contains(err.Error(), `kernel "missing"`) {
-		t.Errorf("Function: %v", err)
+	for _, name := range []string{"missing", "", "two_2\x00x"} {
+		fn, _, err := f.Function(ctx, 1, name)
+		if fn != 0 || !errors.Is(err, cudart.ErrNotFound) || !strings.Contains(err.Error(), fmt.Sprintf("kernel %q", name)) {
+			t.Errorf("Function %q: %x, %v", name, fn, err)
+		}
 	}
 }

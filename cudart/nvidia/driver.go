@@ -36,7 +36,7 @@ func (d *driver) Close() error { return nil }
 //go:uintptrescapes
 func (d *driver) call(e entry, args ...uintptr) cudart.Code {
 	r, _, _ := purego.SyscallN(d.entries[e], args...)
-	return cudart.Code(int32(r)) // the upper half of the register is undefined
+	return cudart.Code(r) // the lower half: the upper one of the register is undefined
 }
 
 // do is call, with the error made.

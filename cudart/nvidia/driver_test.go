@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/cudart/cudarttest"
 )
 
 // openDriver opens the machine's own driver. Only a machine without one, or
@@ -23,6 +24,11 @@ func openDriver(t testing.TB) cudart.Runtime {
 		t.Fatal(err)
 	}
 	return rt
+}
+
+func TestConformance(t *testing.T) {
+	openDriver(t)
+	cudarttest.Run(t, func(t *testing.T) cudart.Runtime { return openDriver(t) })
 }
 
 func TestOpenIsOnceForTheProcess(t *testing.T) {

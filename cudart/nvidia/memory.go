@@ -37,6 +37,8 @@ type poolProps struct {
 	_                   [56]byte
 }
 
+var _ [88]byte = [unsafe.Sizeof(poolProps{})]byte{}
+
 func (d *driver) CreatePool(ctx cudart.Context) (cudart.Pool, error) {
 	var dev int32
 	if err := d.in(ctx, cuCtxGetDevice, uintptr(unsafe.Pointer(&dev))); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -100,6 +101,9 @@ func (d *driver) maxThreads(f cudart.Function) (int, error) {
 }
 
 func (d *driver) function(m cudart.Module, name string) (cudart.Function, error) {
+	if name == "" || strings.Contains(name, "\x00") { // C would take what is in front of the zero
+		return 0, &cudart.Error{Code: cudart.ErrNotFound, Call: cuModuleGetFunction.String(), Text: fmt.Sprintf("kernel %q: not a name", name)}
+	}
 	cname := cstring(name)
 	var f cudart.Function
 	code := d.call(cuModuleGetFunction, uintptr(unsafe.Pointer(&f)), uintptr(m), uintptr(unsafe.Pointer(&cname[0])))

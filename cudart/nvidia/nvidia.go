@@ -10,9 +10,9 @@
 // package; with CGO_ENABLED=0 every command is a call through purego, and no C
 // compiler is needed. Nothing else differs between the two.
 //
-// Contexts are not checked in Submit, QueryEvent and Elapsed: where the wrong one
-// is current the driver answers. Handles that were destroyed are as undefined
-// here as they are in the driver.
+// Submit is the one method that takes a context and does not check that it is
+// current. Handles that were destroyed are as undefined here as they are in the
+// driver.
 package nvidia
 
 import "github.com/gpuactor/gpuactor/cudart"

@@ -8,8 +8,9 @@ import (
 	"github.com/gpuactor/gpuactor/cudart"
 )
 
-// Submit does not check that ctx is current: that would be a call for itself,
-// and the driver refuses every command of a stream of another context.
+// Submit does not check that ctx is current, which would be one more call. With
+// another one current the driver refuses some commands, and runs others in the
+// stream's own context; none goes elsewhere than into the stream.
 func (d *driver) Submit(_ cudart.Context, s cudart.Stream, l *cudart.List) (int, error) {
 	words := l.Words()
 	if len(words) == 0 {

@@ -21,7 +21,7 @@ var frames = sync.Pool{New: func() any { return new(frame) }}
 func (f *frame) call(fn uintptr, args ...uintptr) cudart.Code {
 	n := copy(f[:], args)
 	r, _, _ := purego.SyscallN(fn, f[:n]...)
-	return cudart.Code(int32(r))
+	return cudart.Code(r)
 }
 
 // quick calls an entry point of one parameter that is no address of Go.
