@@ -74,16 +74,29 @@ func ownerName(id uint32) string {
 
 // Reclaim releases whatever the owner owns, in the order of its stream, and
 // reports how many buffers that were. The owner's thread calls it.
-func (o *Owner) Reclaim() int {
-	n := 0
+func (o *Owner) Reclaim() int { return o.ReclaimThese(o.Owned()) }
+
+// Owned lists what the owner owns.
+func (o *Owner) Owned() []Handle {
+	var hs []Handle
 	each(func(x *slot, w word) {
-		if w.owner() != o.ID || w.state() == InFlight {
-			return
-		}
-		if x.end(w, x.lastUse(w.state(), o.Stream.Next())) {
-			n++
+		if w.owner() == o.ID && w.state() != InFlight {
+			hs = append(hs, Handle{x, w.gen()})
 		}
 	})
+	return hs
+}
+
+// ReclaimThese is Reclaim for those of the buffers that the owner still owns.
+func (o *Owner) ReclaimThese(hs []Handle) int {
+	n := 0
+	for _, h := range hs {
+		w := h.x.load()
+		if w.gen() == h.gen && w.owner() == o.ID && w.state() != InFlight && w.state() != Free &&
+			h.x.end(w, h.x.lastUse(w.state(), o.Stream.Next())) {
+			n++
+		}
+	}
 	return n
 }
 

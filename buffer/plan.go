@@ -42,23 +42,38 @@ func PlanOf[T any]() (Plan, error) {
 	if _, ok := any((*T)(nil)).(Carrier); ok {
 		return Plan{device: true, carrier: func(p unsafe.Pointer, h *Handles) { any((*T)(p)).(Carrier).Carry(h) }}, nil
 	}
+	return PlanFor(t)
+}
+
+// PlanFor is PlanOf for a type known when the program runs, which lists nothing.
+func PlanFor(t reflect.Type) (Plan, error) {
 	var p Plan
 	err := p.walk(t, 0)
 	return p, err
 }
 
-// Collect appends the buffers that the value at v carries.
-func (p *Plan) Collect(v unsafe.Pointer, h *Handles) {
-	if p.carrier != nil {
-		p.carrier(v, h)
-		return
-	}
+// Fields appends the buffers in the plain fields of the value at v, which it does
+// not keep. It is for types that are no [Carrier].
+func (p *Plan) Fields(v unsafe.Pointer, h *Handles) {
 	for _, off := range p.offsets {
 		if x := (*Handle)(unsafe.Add(v, off)); x.x != nil {
 			h.list = append(h.list, *x)
 		}
 	}
 }
+
+// Ask has a value list its buffers where its type is a [Carrier]; it reports
+// whether it is one.
+func (p *Plan) Ask(v unsafe.Pointer, h *Handles) bool {
+	if p.carrier == nil {
+		return false
+	}
+	p.carrier(v, h)
+	return true
+}
+
+// Listed reports whether the type is a [Carrier].
+func (p *Plan) Listed() bool { return p.carrier != nil }
 
 // Carries reports whether values may carry buffers at all.
 func (p *Plan) Carries() bool { return p.carrier != nil || len(p.offsets) > 0 }

@@ -32,6 +32,9 @@ func (p Point) Done(d *Device) (bool, error) {
 	if p.Known() {
 		return true, nil
 	}
+	if p.n > p.s.given.Load() {
+		return false, nil // not even submitted
+	}
 	if err := p.s.cover(p.n, d); err != nil {
 		return false, err
 	}

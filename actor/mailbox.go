@@ -1,0 +1,196 @@
+package actor
+
+import (
+	"sync"
+
+	proto "github.com/asynkron/protoactor-go/actor"
+)
+
+// mailbox is the protoactor mailbox of a stream actor. It takes what comes, from
+// its construction on: a bounded one would make two actors that flood each other
+// wait for ever, and protoactor registers a PID before it wires the mailbox up.
+// The bound is at the API's edge: see [Stream.Send].
+type mailbox struct {
+	s *Stream
+
+	mu      sync.Mutex
+	system  queue[any]
+	user    queue[any]
+	closed  bool
+	senders waitQueue // of those who wait for credit
+	watched []*PID    // who has asked to be told of the end
+
+	invoker proto.MessageInvoker
+	process proto.Process // ours in the registry, which tells our end from a namesake's life
+}
+
+// RegisterHandlers is part of protoactor's Mailbox; the dispatcher is not used,
+// since the actor's own thread runs it.
+func (m *mailbox) RegisterHandlers(i proto.MessageInvoker, _ proto.Dispatcher) { m.invoker = i }
+
+// Start is part of protoactor's Mailbox. It is called once the PID is ours; a
+// spawn under a taken name never gets here.
+func (m *mailbox) Start() {
+	self := m.self()
+	m.process, _ = m.s.sys.root.ProcessRegistry.GetLocal(self.Id)
+	m.s.started(self)
+}
+
+func (m *mailbox) self() *PID { return m.invoker.(proto.Context).Self() }
+
+// UserMessageCount is part of protoactor's Mailbox.
+func (m *mailbox) UserMessageCount() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.user.len()
+}
+
+// PostUserMessage is part of protoactor's Mailbox. It runs on the sender's goroutine.
+func (m *mailbox) PostUserMessage(message any) {
+	if message == nil {
+		m.s.sys.deadLetter(m.s.ref.pid, "a nil message")
+		return
+	}
+	_, content, sender := proto.UnwrapEnvelope(message)
+	if batch, ok := content.(proto.MessageBatch); ok {
+		// The elements, and not the batch itself after them.
+		for _, one := range batch.GetMessages() {
+			m.PostUserMessage(&proto.MessageEnvelope{Message: one, Sender: sender})
+		}
+		return
+	}
+	if err := m.s.sys.handOver(content); err != nil {
+		m.s.sys.log.Error("actor: a message was not sent: its buffers are not the sender's to give", "to", m.s.name, "error", err)
+		m.s.sys.root.DeadLetter.SendUserMessage(m.s.ref.pid, message)
+		return
+	}
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		m.s.sys.root.DeadLetter.SendUserMessage(m.s.ref.pid, message)
+		return
+	}
+	m.user.push(message)
+	m.mu.Unlock()
+	m.s.schedule()
+}
+
+// PostSystemMessage is part of protoactor's Mailbox.
+func (m *mailbox) PostSystemMessage(message any) {
+	m.mu.Lock()
+	switch w := message.(type) {
+	case *proto.Watch:
+		m.watched = append(m.watched, w.Watcher)
+	case *proto.Unwatch:
+		for i, p := range m.watched {
+			if p.Equal(w.Watcher) {
+				m.watched = append(m.watched[:i], m.watched[i+1:]...)
+				break
+			}
+		}
+	}
+	if m.closed {
+		m.mu.Unlock()
+		m.s.sys.root.DeadLetter.SendSystemMessage(m.s.ref.pid, message)
+		return
+	}
+	m.system.push(message)
+	m.mu.Unlock()
+	m.s.schedule()
+}
+
+func (m *mailbox) popSystem() (any, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.system.pop()
+}
+
+// popUser takes a message, and gives its credit to somebody who waits for one.
+func (m *mailbox) popUser() (any, bool) {
+	m.mu.Lock()
+	msg, ok := m.user.pop()
+	var w *waiter
+	if ok && m.user.len() < mailboxBound {
+		w = m.senders.pop()
+	}
+	m.mu.Unlock()
+	if w != nil {
+		w.wake()
+	}
+	return msg, ok
+}
+
+func (m *mailbox) empty() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.user.len() == 0 && m.system.len() == 0
+}
+
+func (m *mailbox) hasSystem() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.system.len() > 0
+}
+
+// ends reports whether a Stop or a Restart is queued.
+func (m *mailbox) ends() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.system.len() {
+		if isEnd(m.system.ring[(m.system.head+i)%len(m.system.ring)]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isEnd(message any) bool {
+	switch message.(type) {
+	case *proto.Stop, *proto.Restart:
+		return true
+	}
+	return false
+}
+
+// over reports whether protoactor has ended the actor: its process is no longer
+// the one that was registered for it.
+func (m *mailbox) over() bool {
+	p, ok := m.s.sys.root.ProcessRegistry.GetLocal(m.s.ref.pid.Id)
+	return !ok || p != m.process
+}
+
+// shut refuses messages from now on, and hands what is queued to the dead
+// letters, which answer requests and release what is carried.
+func (m *mailbox) shut() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	dead := m.s.sys.root.DeadLetter
+	for {
+		m.mu.Lock()
+		msg, ok := m.system.pop()
+		m.mu.Unlock()
+		if !ok {
+			break
+		}
+		if _, watch := msg.(*proto.Watch); watch {
+			dead.SendSystemMessage(m.s.ref.pid, msg)
+		}
+	}
+	for {
+		msg, ok := m.popUser()
+		if !ok {
+			break
+		}
+		dead.SendUserMessage(m.s.ref.pid, msg)
+	}
+	for {
+		m.mu.Lock()
+		w := m.senders.pop()
+		m.mu.Unlock()
+		if w == nil {
+			return
+		}
+		w.wake()
+	}
+}

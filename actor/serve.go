@@ -1,0 +1,284 @@
+package actor
+
+import (
+	"errors"
+	"runtime/debug"
+
+	proto "github.com/asynkron/protoactor-go/actor"
+)
+
+// burst is how many messages an actor handles before another one has its turn.
+const burst = 64
+
+// serve gives an actor its turn: requests from other threads, then its own code,
+// then the driver gets what was issued.
+func (t *Thread) serve(s *Stream) {
+	s.queued.Store(false)
+	if s.dead {
+		return
+	}
+	s.runTasks()
+	if s.fn != nil {
+		t.serveFunction(s)
+	} else {
+		t.serveMessages(s)
+	}
+	t.settle(s)
+}
+
+// settle submits what the turn left, and buries the actor where it has ended.
+func (t *Thread) settle(s *Stream) {
+	if s.cuda.Pending() > 0 {
+		if _, err := s.cuda.Flush(false); err != nil {
+			s.sys.log.Error("actor: commands were refused", "actor", s.name, "error", err)
+		}
+	}
+	if !s.live && s.mail.over() {
+		t.bury(s)
+	}
+}
+
+// resume runs the actor's coroutine until it yields or ends.
+func (t *Thread) resume(s *Stream) {
+	t.current = s
+	s.running.Store(true)
+	s.co.resume()
+	s.running.Store(false)
+	t.current = nil
+}
+
+// serveFunction serves an actor in channel style. protoactor's messages are
+// handled here, between the function's resumptions and never inside one, since
+// the function holds no state of protoactor's; a stop or a restart waits until
+// it has returned.
+func (t *Thread) serveFunction(s *Stream) {
+	for {
+		t.systemMessages(s)
+		if s.mail.over() && !s.live {
+			return
+		}
+		for {
+			msg, ok := s.mail.popUser()
+			if !ok {
+				break
+			}
+			t.invoke(s, msg, s.mail.invoker.InvokeUserMessage)
+		}
+		switch {
+		case s.start && !s.live && !s.suspended:
+			s.start, s.live = false, true
+			s.co.begin(s.function)
+			t.resume(s)
+		case s.live && s.ready.Swap(false):
+			t.resume(s)
+		default:
+			return
+		}
+		if !s.co.alive() {
+			t.functionEnded(s)
+		}
+	}
+}
+
+// systemMessages handles those that may be handled now.
+func (t *Thread) systemMessages(s *Stream) {
+	for {
+		msg, ok := s.mail.popSystem()
+		if !ok {
+			return
+		}
+		if s.live && isEnd(msg) {
+			s.held = append(s.held, msg)
+			s.stop(ErrStopped)
+			continue
+		}
+		t.systemMessage(s, msg)
+	}
+}
+
+func (t *Thread) systemMessage(s *Stream, msg any) {
+	switch msg.(type) {
+	case *proto.SuspendMailbox:
+		s.suspended = true
+	case *proto.ResumeMailbox:
+		s.suspended = false
+	case *proto.Restart:
+		s.renew()
+		t.invoke(s, msg, s.mail.invoker.InvokeSystemMessage)
+	default:
+		t.invoke(s, msg, s.mail.invoker.InvokeSystemMessage)
+	}
+}
+
+// invoke runs a handler of protoactor's. A panic there is not the function's.
+func (t *Thread) invoke(s *Stream, msg any, handler func(any)) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.sys.log.Error("actor: a handler panicked", "actor", s.name, "panic", v)
+		}
+	}()
+	handler(msg)
+}
+
+// function is the coroutine of an actor in channel style.
+func (s *Stream) function() {
+	if s.sys.debug {
+		s.goid.Store(goroutineID())
+	}
+	s.ref.result = ErrGoexit // unless it returns or panics
+	defer func() {
+		if v := recover(); v != nil {
+			s.ref.result = &PanicError{s.name, v, debug.Stack()}
+		}
+	}()
+	s.ref.result = s.fn(s)
+}
+
+// functionEnded reclaims what the function left, and lets supervision decide
+// where it failed.
+func (t *Thread) functionEnded(s *Stream) {
+	s.live = false
+	err := s.ref.result
+	s.reclaim()
+	held := s.held
+	s.held = nil
+	if asked := len(held) > 0; err == nil || asked && errors.Is(err, ErrStopped) {
+		s.ref.result = nil
+		if !asked {
+			s.sys.root.Root.Stop(s.ref.pid)
+		}
+	} else if !asked {
+		s.sys.log.Warn("actor: failed", "actor", s.name, "error", err)
+		s.mail.invoker.EscalateFailure(err, nil)
+	}
+	for _, msg := range held {
+		t.systemMessage(s, msg)
+	}
+}
+
+// functionActor is what protoactor sees of an actor in channel style.
+type functionActor struct{ s *Stream }
+
+func (a functionActor) Receive(ctx Context) {
+	switch msg := ctx.Message().(type) {
+	case *Started:
+		a.s.start = true
+	case proto.SystemMessage, proto.AutoReceiveMessage:
+	default:
+		a.s.sys.log.Warn("actor: a message to an actor that receives from channels only", "actor", a.s.name)
+		a.s.sys.root.DeadLetter.SendUserMessage(ctx.Self(), &proto.MessageEnvelope{Message: msg, Sender: ctx.Sender()})
+	}
+}
+
+// serveMessages serves an actor in message style: its coroutine takes messages from
+// the mailbox itself, so that a handler may block anywhere.
+func (t *Thread) serveMessages(s *Stream) {
+	if s.parked {
+		if s.mail.ends() && !s.ended.Load() {
+			s.stop(ErrStopped)
+			s.ready.Store(true)
+		}
+		if !s.ready.Swap(false) {
+			return
+		}
+	}
+	if !s.co.alive() {
+		s.co.begin(s.handle)
+	}
+	t.resume(s)
+	if !s.parked && !s.mail.empty() && (!s.suspended || s.mail.hasSystem()) && !s.mail.over() {
+		s.schedule() // the burst ended before the mailbox did
+	}
+}
+
+// handle is the coroutine of an actor in message style.
+func (s *Stream) handle() {
+	if s.sys.debug {
+		s.goid.Store(goroutineID())
+	}
+	for {
+		for range burst {
+			if !s.handleOne() {
+				break
+			}
+		}
+		if s.mail.over() {
+			return
+		}
+		s.co.yield()
+	}
+}
+
+// handleOne handles one message, system messages first.
+func (s *Stream) handleOne() bool {
+	if msg, ok := s.mail.popSystem(); ok {
+		s.handleSystem(msg)
+		return true
+	}
+	if s.suspended || s.mail.over() {
+		return false
+	}
+	msg, ok := s.mail.popUser()
+	if ok {
+		s.handleUser(msg)
+	}
+	return ok
+}
+
+func (s *Stream) handleSystem(msg any) {
+	s.handling = msg
+	defer func() {
+		if v := recover(); v != nil {
+			s.failed(msg, &PanicError{s.name, v, debug.Stack()})
+		}
+	}()
+	switch msg.(type) {
+	case *proto.SuspendMailbox:
+		s.suspended = true
+	case *proto.ResumeMailbox:
+		s.suspended = false
+	case *proto.Restart:
+		left := s.owner.Owned()
+		s.renew()
+		s.mail.invoker.InvokeSystemMessage(msg)
+		s.owner.ReclaimThese(left) // what the life before left, and its Restarting handler did not release
+	default:
+		s.mail.invoker.InvokeSystemMessage(msg)
+	}
+	s.handling = nil
+}
+
+func (s *Stream) handleUser(msg any) {
+	s.handling = msg
+	defer func() {
+		if v := recover(); v != nil {
+			s.failed(msg, &PanicError{s.name, v, debug.Stack()})
+		}
+	}()
+	_, content, _ := proto.UnwrapEnvelope(msg)
+	if err := s.receive(content); err != nil {
+		s.failed(msg, err)
+		return
+	}
+	s.mail.invoker.InvokeUserMessage(msg)
+	s.handling = nil
+}
+
+// afterGoexit goes on where an actor's code has called runtime.Goexit.
+func (t *Thread) afterGoexit() {
+	s := t.current
+	if s == nil {
+		return
+	}
+	t.current = nil
+	s.running.Store(false)
+	s.parked = false
+	s.co = coroutine{}
+	if s.fn != nil {
+		t.functionEnded(s)
+	} else {
+		s.failed(s.handling, ErrGoexit)
+		s.schedule()
+	}
+	t.settle(s)
+}

@@ -1,0 +1,115 @@
+package actor
+
+import (
+	proto "github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gpuactor/gpuactor/buffer"
+)
+
+// failed lets supervision decide about an actor in message style whose handler
+// panicked or called Goexit. Where that was its last handler, Stopping or Stopped,
+// nothing is decided any more, and nothing is restarted (protoactor alone would
+// restart it, or never tell its watchers): it is laid to rest here.
+func (s *Stream) failed(msg any, why error) {
+	s.handling = nil
+	s.sys.log.Warn("actor: failed", "actor", s.name, "error", why)
+	if s.ending(msg) {
+		s.layToRest()
+		return
+	}
+	if sender := proto.UnwrapEnvelopeSender(msg); sender != nil {
+		s.sys.root.Root.Send(sender, &HandlerFailed{s.name, why})
+	}
+	s.ref.setResult(why)
+	s.mail.invoker.EscalateFailure(why, msg)
+}
+
+// ending reports whether msg was handled while the actor was on its way out.
+func (s *Stream) ending(msg any) bool {
+	if _, stop := msg.(*proto.Stop); stop {
+		s.stopping = true
+	}
+	return s.stopping || s.mail.over()
+}
+
+// layToRest does what is left of protoactor's end of an actor: its children are
+// stopped, its PID is free, its watchers and its parent are told.
+func (s *Stream) layToRest() {
+	ctx := s.mail.invoker.(proto.Context)
+	for _, child := range ctx.Children() {
+		s.sys.root.Root.Stop(child)
+	}
+	registry := s.sys.root.ProcessRegistry
+	if !s.mail.over() {
+		registry.Remove(ctx.Self())
+	}
+	s.mail.mu.Lock()
+	tell := append([]*PID(nil), s.mail.watched...)
+	s.mail.mu.Unlock()
+	if parent := ctx.Parent(); parent != nil {
+		tell = append(tell, parent)
+	}
+	for _, who := range tell {
+		if process, ok := registry.Get(who); ok {
+			process.SendSystemMessage(who, &proto.Terminated{Who: ctx.Self()})
+		}
+	}
+}
+
+// receive makes the actor the owner of what a message carries.
+func (s *Stream) receive(content any) error {
+	s.handles.Reset()
+	if err := collect(content, &s.handles); err != nil || s.handles.Len() == 0 {
+		return err
+	}
+	return buffer.Take(s.owner, &s.handles)
+}
+
+// reclaim releases, in the order of the stream, whatever the actor still owns.
+func (s *Stream) reclaim() {
+	if n := s.owner.Reclaim(); n > 0 {
+		s.sys.reclaimed.Add(int64(n))
+		s.sys.log.Debug("actor: buffers reclaimed", "actor", s.name, "buffers", n)
+	}
+}
+
+// bury ends an actor for good, when protoactor has and its code has returned.
+func (t *Thread) bury(s *Stream) {
+	s.dead = true
+	s.stop(ErrStopped)
+	s.refuseTasks()
+	s.mail.shut()
+	s.reclaim()
+	s.owner.End()
+	if err := s.cuda.Retire(); err != nil {
+		s.sys.log.Error("actor: ending its stream", "actor", s.name, "error", err)
+	}
+	s.sys.forget(s)
+	t.leave(s)
+	s.ref.end()
+}
+
+// Strategies of supervision that the system uses itself.
+var (
+	// stopOnFailure is the default of functions: their error is their result.
+	stopOnFailure = proto.NewOneForOneStrategy(0, 0, func(any) proto.Directive { return proto.StopDirective })
+)
+
+// guardian: one that escalates crashes the process, so an
+// escalation to the root stops the actor instead.
+type guardian struct{ inner SupervisorStrategy }
+
+// HandleFailure is part of protoactor's SupervisorStrategy.
+func (g *guardian) HandleFailure(sys *proto.ActorSystem, supervisor proto.Supervisor, child *PID, rs *proto.RestartStatistics, reason, message any) {
+	g.inner.HandleFailure(sys, rootSupervisor{supervisor, child}, child, rs, reason, message)
+}
+
+// rootSupervisor is a guardian as a supervisor: it knows of no siblings and has
+// nobody above it.
+type rootSupervisor struct {
+	proto.Supervisor
+	child *PID
+}
+
+func (r rootSupervisor) Children() []*PID         { return []*PID{r.child} }
+func (r rootSupervisor) EscalateFailure(_, _ any) { r.Supervisor.StopChildren(r.child) }

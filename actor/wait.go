@@ -1,0 +1,72 @@
+package actor
+
+// waiter is somebody who waits for a channel or a mailbox: a stream actor, which
+// is resumed, or an ordinary goroutine, which gets a signal.
+type waiter struct {
+	s  *Stream
+	ch chan struct{} // of an ordinary goroutine, with room for one signal
+
+	q          *waitQueue // where it stands; nil once it has been woken
+	next, prev *waiter
+}
+
+func (w *waiter) wake() {
+	if w.s != nil {
+		w.s.unpark()
+		return
+	}
+	select {
+	case w.ch <- struct{}{}:
+	default:
+	}
+}
+
+// waitQueue is first come, first woken. Its owner's lock guards it.
+type waitQueue struct{ first, last *waiter }
+
+func (q *waitQueue) add(w *waiter) {
+	if w.q != nil {
+		return
+	}
+	w.q, w.prev, w.next = q, q.last, nil
+	if q.last != nil {
+		q.last.next = w
+	} else {
+		q.first = w
+	}
+	q.last = w
+}
+
+func (q *waitQueue) remove(w *waiter) {
+	if w.prev != nil {
+		w.prev.next = w.next
+	} else {
+		q.first = w.next
+	}
+	if w.next != nil {
+		w.next.prev = w.prev
+	} else {
+		q.last = w.prev
+	}
+	w.q, w.next, w.prev = nil, nil, nil
+}
+
+// pop takes the first one, nil where nobody waits. The caller wakes it when it has
+// let go of the lock.
+func (q *waitQueue) pop() *waiter {
+	w := q.first
+	if w != nil {
+		q.remove(w)
+	}
+	return w
+}
+
+// leave ends w's wait in q. Where w has been woken for something that it will not
+// take, the next one is returned, to be woken in its place: no wake-up is lost.
+func (q *waitQueue) leave(w *waiter) *waiter {
+	if w.q == q {
+		q.remove(w)
+		return nil
+	}
+	return q.pop()
+}

@@ -1,0 +1,139 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gpuactor/gpuactor/actor"
+	"github.com/gpuactor/gpuactor/buffer"
+	"github.com/gpuactor/gpuactor/device"
+)
+
+// ErrNoRoute is a pair of devices without a peer path.
+var ErrNoRoute = errors.New("transfer: no peer path between these devices")
+
+// Option is an option of [Pull].
+type Option struct{ via *actor.Ref }
+
+// Via has the copy issued on the stream of a given actor of the source device, in
+// place of one of the device's own transfer actors: it comes after what that actor
+// has been given.
+func Via(source *actor.Ref) Option { return Option{source} }
+
+// Pull brings a buffer that s received from another device to s's device. The
+// result is s's, and whatever s does with it comes after the copy; b is gone, and its
+// memory is free on its own device when the copy is done. A buffer that is s's
+// already, on its own device, comes back as it is. Nothing blocks but the wait for
+// device memory. On an error b is still s's.
+func Pull[T buffer.Element](s *actor.Stream, b buffer.Buf[T], opts ...Option) (buffer.Buf[T], error) {
+	o, err := s.Owner()
+	if err != nil {
+		return buffer.Buf[T]{}, err
+	}
+	if b.Owned(o) {
+		return b, nil
+	}
+	src, err := b.Pulling(o)
+	if err != nil {
+		return buffer.Buf[T]{}, err
+	}
+	route, ok := routeBetween(src.Dev, s.Device())
+	if !ok || route != RoutePeer {
+		return buffer.Buf[T]{}, fmt.Errorf("%w: %v to %v", ErrNoRoute, src.Dev, s.Device())
+	}
+	on, err := source(s, src.Dev, opts)
+	if err != nil {
+		return buffer.Buf[T]{}, err
+	}
+	dst, ready, err := buffer.NewElsewhere[T](s, b.Len())
+	if err != nil {
+		return buffer.Buf[T]{}, err
+	}
+	end, err := pullOn(s, on, src, dst.Handle, ready)
+	if err == nil {
+		err = o.Stream.WaitFor(end, "pull: the copy before the destination's first use") // edge 3
+	}
+	if err != nil {
+		return buffer.Buf[T]{}, undo(err, dst.Release(s))
+	}
+	b.Pulled(o, end) // edge 3, the source's side
+	count(s.System(), RoutePeer, src.Bytes)
+	return dst, nil
+}
+
+// source is the actor on whose stream the copy is issued.
+func source(s *actor.Stream, d *device.Device, opts []Option) (*actor.Ref, error) {
+	for _, o := range opts {
+		if o.via == nil {
+			continue
+		}
+		if o.via.Device() != d {
+			return nil, fmt.Errorf("transfer: %s is an actor of %v, the buffer is on %v", o.via.Name(), o.via.Device(), d)
+		}
+		return o.via, nil
+	}
+	return carrierOf(s.System(), d)
+}
+
+// pullTask is the message to the source's actor.
+type pullTask struct {
+	copy device.PeerCopy
+	end  device.Point
+}
+
+// Run is part of [actor.Task].
+func (t *pullTask) Run(on *device.Stream, cur *device.Device) (err error) {
+	t.end, err = on.CopyPeer(cur, t.copy)
+	return err
+}
+
+var pullTasks = sync.Pool{New: func() any { return new(pullTask) }}
+
+// pullOn has the copy issued. A copy of no bytes needs no message.
+func pullOn(s *actor.Stream, on *actor.Ref, src buffer.Source, dst buffer.Handle, ready device.Point) (device.Point, error) {
+	if src.Bytes == 0 {
+		return src.After, nil
+	}
+	t := pullTasks.Get().(*pullTask)
+	defer pullTasks.Put(t)
+	t.copy = device.PeerCopy{
+		Dst: dst.Block().Ptr(), DstDevice: s.Device(),
+		Src: src.Block.Ptr(), SrcDevice: src.Dev,
+		Bytes: src.Bytes,
+		After: [2]device.Point{src.After, ready}, // edges 1 and 2
+		Why:   [2]string{"pull: the source's last write before the copy", "pull: the destination's last use before the copy"},
+	}
+	if err := s.Do(on, t); err != nil {
+		return device.Point{}, fmt.Errorf("transfer: pull of %d bytes from %v to %v: %w", src.Bytes, src.Dev, s.Device(), err)
+	}
+	return t.end, nil
+}
+
+// carriers are the transfer actors of a system's devices: each device has one,
+// started when it is first needed. It does nothing but carry: its stream is free
+// for copies while the others compute.
+type carriers struct {
+	mu  sync.Mutex
+	ref []*actor.Ref // by the device's index
+}
+
+type carriersKey struct{}
+
+func carrierOf(sys *actor.System, d *device.Device) (*actor.Ref, error) {
+	c := sys.Value(carriersKey{}, func() any { return &carriers{ref: make([]*actor.Ref, len(sys.Devices()))} }).(*carriers)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.ref[d.Index()]; r != nil {
+		return r, nil
+	}
+	r, err := sys.Go(fmt.Sprintf("transfer-%d", d.Index()), d, func(s *actor.Stream) error {
+		s.Rest()
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("transfer: actor of %v: %w", d, err)
+	}
+	c.ref[d.Index()] = r
+	return r, nil
+}
