@@ -7,9 +7,13 @@ import (
 	"github.com/gpuactor/gpuactor/cudart"
 )
 
-// gateLimit ends a gate that nobody opens, so that a runtime which waits where
-// it should not fails a check instead of hanging it.
-const gateLimit = 5 * time.Second
+// A gate that nobody opens ends by itself, so that a runtime which waits where it
+// should not fails a check instead of hanging it. Where that has happened once
+// there is no point in patience with the checks behind it.
+const (
+	patience   = 5 * time.Second
+	impatience = 200 * time.Millisecond
+)
 
 // gate holds streams: what is behind it in a stream runs when it is open.
 //
@@ -38,7 +42,7 @@ func (g *gate) hold(q *queue) {
 	if g.closed.IsZero() {
 		g.closed = time.Now()
 	}
-	q.launch("gate", 1, word(g.flag), u64(uint64(gateLimit)))
+	q.launch("gate", 1, word(g.flag), u64(uint64(g.f.gateLimit)))
 	q.submit()
 }
 
@@ -50,9 +54,10 @@ func (g *gate) open() {
 		return
 	}
 	g.opened = true
-	late := time.Since(g.closed) >= gateLimit
+	late := time.Since(g.closed) >= g.f.gateLimit
 	atomic.StoreUint32(g.flag, 1)
 	if late {
+		g.f.gateLimit = impatience
 		g.f.Fatalf("something waited for a closed gate, until that gave up")
 	}
 }

@@ -15,6 +15,7 @@ package cudarttest
 import (
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/gpuactor/gpuactor/cudart"
 )
@@ -78,7 +79,8 @@ type suite struct {
 	twin *place // one more context of device 0, a stand-in for another device
 	far  *place // the primary context of device 1, nil where there is none
 
-	lostTo string // the check that a fault ended all contexts in
+	gateLimit time.Duration // of the gates closed from here on
+	lostTo    string        // the check that a fault ended all contexts in
 }
 
 func newSuite(t *testing.T, rt cudart.Runtime) *suite {
@@ -90,7 +92,7 @@ func newSuite(t *testing.T, rt cudart.Runtime) *suite {
 	if len(infos) == 0 {
 		t.Fatal("the runtime has no device")
 	}
-	s := &suite{rt: rt, infos: infos}
+	s := &suite{rt: rt, infos: infos, gateLimit: patience}
 	s.main = s.primary(t, 0)
 	s.twin = s.created(t, 0)
 	if len(infos) > 1 {
