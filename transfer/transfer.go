@@ -179,7 +179,9 @@ type Count struct {
 	Count, Bytes uint64
 }
 
-type counters struct{ upload, download, peer, local struct{ n, bytes atomic.Uint64 } }
+type counters struct {
+	upload, download, peer, local struct{ n, bytes atomic.Uint64 }
+}
 
 type countersKey struct{}
 
