@@ -3,6 +3,7 @@ package sim
 import (
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"unsafe"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -87,6 +88,25 @@ func TestDestroyContextTakesEverythingAlong(t *testing.T) {
 	if g.is(g.r.SynchronizeContext(g.ctx), 0); len(g.r.streams) != 1 {
 		t.Errorf("%d streams are left", len(g.r.streams))
 	}
+}
+
+func TestDestroyContextWaitsForItsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, Config{})
+		g.submit(g.stream, func(l *cudart.List) { g.launch(l, "gate"); g.launch(l, "log", cudart.Arg{Slot: 1}) })
+		synctest.Wait() // until the kernel is at its gate
+		destroyed := make(chan error, 1)
+		go func() { destroyed <- g.r.ReleasePrimary(0) }()
+		synctest.Wait()
+		select {
+		case <-destroyed:
+			t.Fatal("destroyed with a kernel running")
+		default:
+		}
+		close(g.gate)
+		g.is(<-destroyed, 0)
+		g.logged(1)
+	})
 }
 
 func TestThingsOfAnotherContextAreRefused(t *testing.T) {

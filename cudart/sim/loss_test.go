@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gpuactor/gpuactor/cudart"
 )
@@ -37,7 +39,13 @@ func TestFaultIsSticky(t *testing.T) {
 			if !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%q does not say %q", err, c.text)
 			}
-			g.logged() // what was behind the fault did not run
+			s := g.of(g.stream)
+			g.within("dropping what was behind the fault", func() {
+				for s.progress.done.Load() < s.submitted {
+					runtime.Gosched()
+				}
+			})
+			g.logged()
 			_, err = g.try(b, func(l *cudart.List) { l.Wait(e) })
 			g.is(err, c.code)
 			_, err = g.r.QueryEvent(e)
@@ -55,40 +63,76 @@ func TestFaultIsSticky(t *testing.T) {
 }
 
 // I6: whoever waits for something that will not happen is let go.
-func TestI6_ALossReleasesWaiters(t *testing.T) {
-	g := newRig(t, Config{})
-	held, dying := g.newStream(), g.newStream()
+func TestI6_ALossReleasesHeldStreams(t *testing.T) {
+	g := newHandRig(t, Config{})
+	b := g.newStream()
 	e := must(g.r.CreateEvent(g.ctx, false))
-	g.submit(g.stream, func(l *cudart.List) { g.launch(l, "gate"); l.Record(e) })
-	g.submit(held, func(l *cudart.List) { l.Wait(e); g.launch(l, "log", cudart.Arg{Slot: 1}) })
-	s := g.of(held)
-	g.submit(dying, func(l *cudart.List) { g.launch(l, "die", cudart.Arg{Slot: 1}) })
-	g.within("a host wait for a held stream", func() { s.await() })
-	g.is(g.r.SynchronizeStream(g.ctx, held), cudart.ErrLaunchFailed)
-	close(g.gate) // a kernel that runs is not stopped by the loss of the machine
-	g.within("the held stream", func() {
-		for s.progress.done.Load() < s.submitted {
-		}
-	})
+	g.say(g.stream, 1)
+	g.submit(g.stream, func(l *cudart.List) { l.Record(e) })
+	g.submit(b, func(l *cudart.List) { l.Wait(e) })
+	g.say(b, 2)
+	held := g.of(b)
+	g.hand.only(held)
+	g.hand.waiting = nil // nothing else will run
+	g.r.lose(&loss{code: cudart.ErrLaunchFailed})
+	g.hand.only(held)
+	if done := held.progress.done.Load(); done != held.submitted {
+		t.Errorf("%d of %d commands passed", done, held.submitted)
+	}
 	g.logged()
 }
 
-func TestCloseDropsWhatIsQueued(t *testing.T) {
-	g := newRig(t, Config{})
-	p := g.alloc(1 << 20)
-	g.submit(g.stream, func(l *cudart.List) {
-		g.launch(l, "gate")
-		l.Fill(p, 1, 1, 1<<20)
-		g.launch(l, "log", cudart.Arg{Slot: 1})
+func TestI6_ALossReleasesHostThreads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, Config{})
+		g.submit(g.stream, func(l *cudart.List) { g.launch(l, "gate") })
+		released := make(chan struct{})
+		go func() { g.of(g.stream).await(); close(released) }()
+		synctest.Wait()
+		select {
+		case <-released:
+			t.Fatal("did not wait")
+		default:
+		}
+		g.r.lose(&loss{code: cudart.ErrLaunchFailed})
+		<-released
+		close(g.gate)
 	})
-	closed := make(chan error)
-	go func() { closed <- g.r.Close() }()
-	for g.r.lost.Load() == nil {
+}
+
+// I4: a stream that comes to a wait just as the machine is lost is not held.
+func TestI4_NobodyIsHeldBehindALoss(t *testing.T) {
+	g := newHandRig(t, Config{})
+	b := g.newStream()
+	g.r.lose(&loss{code: cudart.ErrLaunchFailed})
+	if g.of(g.stream).progress.hold(g.of(b), 1) {
+		t.Fatal("held, and nobody is left to wake it")
 	}
-	close(g.gate)
-	g.is(<-closed, 0)
-	g.logged()
-	_, err := g.try(g.stream, func(l *cudart.List) { g.launch(l, "gate") })
-	g.is(err, cudart.ErrDeinitialized)
-	g.is(g.r.Close(), 0)
+}
+
+func TestCloseWaitsForWhatRunsAndDropsWhatIsQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, Config{})
+		p := g.alloc(1 << 20)
+		g.submit(g.stream, func(l *cudart.List) {
+			g.launch(l, "gate")
+			l.Fill(p, 1, 1, 1<<20)
+			g.launch(l, "log", cudart.Arg{Slot: 1})
+		})
+		synctest.Wait() // until the kernel is at its gate
+		closed := make(chan error, 1)
+		go func() { closed <- g.r.Close() }()
+		synctest.Wait()
+		select {
+		case <-closed:
+			t.Fatal("closed while a kernel was running")
+		default:
+		}
+		close(g.gate)
+		g.is(<-closed, 0)
+		g.logged()
+		_, err := g.try(g.stream, func(l *cudart.List) { g.launch(l, "gate") })
+		g.is(err, cudart.ErrDeinitialized)
+		g.is(g.r.Close(), 0)
+	})
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -158,4 +159,31 @@ func TestChainOfStreams(t *testing.T) {
 	}
 	g.is(g.r.SynchronizeContext(g.ctx), 0)
 	g.logged(want...)
+}
+
+// A thread that only polls gives the processor to the stream that it polls, even
+// if there is only one.
+func TestPollingDoesNotStarveTheStream(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	g := newRig(t, Config{})
+	e := must(g.r.CreateEvent(g.ctx, false))
+	g.submit(g.stream, func(l *cudart.List) { g.launch(l, "log", cudart.Arg{}); l.Record(e) })
+	polls := 0
+	for !must(g.r.QueryEvent(e)) {
+		polls++
+	}
+	if polls > 8*patience {
+		t.Errorf("%d queries in vain", polls)
+	}
+}
+
+func TestAGreatBatchIsNotKept(t *testing.T) {
+	b := batch{words: make([]uint64, keepWords+1), items: make([]item, 1)}
+	if b.reset(); cap(b.words) != 0 || cap(b.items) != 0 {
+		t.Errorf("%d words kept", cap(b.words))
+	}
+	b = batch{words: make([]uint64, 100), items: []item{{event: &event{}}}}
+	if b.reset(); cap(b.words) != 100 || b.items[:1][0].event != nil {
+		t.Error("a small batch is not kept, or keeps what it pointed at")
+	}
 }
