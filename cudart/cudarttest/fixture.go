@@ -3,7 +3,6 @@ package cudarttest
 import (
 	"errors"
 	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -183,7 +182,7 @@ func (f *fixture) refused(err error, doing string, codes ...cudart.Code) {
 // that nothing before it was fatal to a context.
 func (f *fixture) close() {
 	for _, g := range f.gates {
-		atomic.StoreUint32(g.flag, 1)
+		g.release()
 	}
 	f.use(f.main)
 	if err := f.rt.SynchronizeContext(f.main.ctx); cudart.IsSticky(err) {

@@ -50,16 +50,23 @@ func (g *gate) hold(q *queue) {
 // before did not wait for it.
 func (g *gate) open() {
 	g.f.Helper()
-	if g.opened {
-		return
+	if !g.release() {
+		g.f.Fatal("something waited for a closed gate, until that gave up")
+	}
+}
+
+// release opens the gate, and reports whether it was in time.
+func (g *gate) release() bool {
+	if g.opened || g.closed.IsZero() {
+		return true
 	}
 	g.opened = true
 	late := time.Since(g.closed) >= g.f.gateLimit
 	atomic.StoreUint32(g.flag, 1)
 	if late {
 		g.f.gateLimit = impatience
-		g.f.Fatalf("something waited for a closed gate, until that gave up")
 	}
+	return !late
 }
 
 // word is a word of pinned memory as a kernel's input, by its host address.
