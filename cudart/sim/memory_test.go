@@ -284,3 +284,24 @@ func TestFillSparse(t *testing.T) {
 		}
 	}
 }
+
+func TestTrimUnmapsWhatIsEmpty(t *testing.T) {
+	g := newHandRig(t, Config{})
+	small, p, q := g.alloc(512), g.alloc(4096), g.alloc(4096)
+	m, _ := g.r.memoryOf(uint64(p))
+	free := func(p cudart.DevicePtr) {
+		g.submit(g.stream, func(l *cudart.List) { l.Free(p) })
+		g.hand.all()
+		g.is(g.r.TrimPool(g.ctx, g.pool, 0), 0)
+	}
+	free(p)
+	if m.spanAt(uint64(q)) == nil {
+		t.Fatal("unmapped with an allocation in it")
+	}
+	free(q)
+	if m.spanAt(uint64(q)) != nil || m.spanAt(uint64(small)) == nil {
+		t.Fatal("what is empty stays, or what is not went")
+	}
+	p = g.alloc(4096)
+	g.submit(g.stream, func(l *cudart.List) { l.Fill(p, 0, 1, 4096) })
+}

@@ -118,6 +118,22 @@ func TestSynchronizeContextWaitsForADestroyedStream(t *testing.T) {
 	g.logged(7)
 }
 
+func TestADestroyedStreamIsForgottenWhenItIsDone(t *testing.T) {
+	g := newHandRig(t, Config{})
+	busy, idle := g.newStream(), g.newStream()
+	g.say(busy, 1)
+	g.is(g.r.DestroyStream(g.ctx, busy), 0)
+	g.is(g.r.DestroyStream(g.ctx, idle), 0)
+	if n := len(g.r.streams); n != 2 {
+		t.Fatalf("%d streams, want the busy one and the rig's", n)
+	}
+	g.hand.all()
+	g.logged(1)
+	if n := len(g.r.streams); n != 1 {
+		t.Fatalf("%d streams are left", n)
+	}
+}
+
 func TestSubmitSkipsEffectsBehindARefusal(t *testing.T) {
 	g := newHandRig(t, Config{})
 	e := must(g.r.CreateEvent(g.ctx, false))
