@@ -81,6 +81,10 @@ const (
 
 	// MaxArgs is how many arguments a kernel may take here.
 	MaxArgs = 64
+
+	// reserve is kept free for one record, so that whoever finds a list full can
+	// still end it with the event that others wait for.
+	reserve = oneWords
 )
 
 const bytesMask = 1<<62 - 1
@@ -97,7 +101,7 @@ type List struct {
 // NewList makes a list with room for the given number of bytes, rounded to
 // words. Close gives the memory back.
 func NewList(bytes int) (*List, error) {
-	w, err := newArena(max(bytes/8, 2*(launchHead+3*MaxArgs)))
+	w, err := newArena(max(bytes/8, 2*(launchHead+3*MaxArgs)+reserve))
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +127,11 @@ func (l *List) Words() []uint64 { return l.words[:l.used] }
 
 // add reserves n words, or returns nil where they do not fit.
 func (l *List) add(op Op, n int, operand uint32) []uint64 {
-	if l.used+n > len(l.words) {
+	limit := len(l.words)
+	if op != OpRecord {
+		limit -= reserve
+	}
+	if l.used+n > limit {
 		return nil
 	}
 	w := l.words[l.used : l.used+n : l.used+n]
@@ -204,7 +212,8 @@ func (l *List) Fill(dst DevicePtr, pattern uint32, width int, count uint64) bool
 	return true
 }
 
-// Record appends an event record: the event captures everything before it.
+// Record appends an event record: the event captures everything before it. There
+// is room for one even in a list that is full for everything else.
 func (l *List) Record(e Event) bool { return l.one(OpRecord, uint64(e)) }
 
 // Wait appends a wait for what the event's latest record, at the moment of the

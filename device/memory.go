@@ -209,11 +209,11 @@ func (m *memory) grow(s *Stream, class int, size uint64) (*Block, error) {
 		m.sem.Release(int64(size))
 		return nil, err
 	}
-	ptr, err := m.d.rt.Alloc(s.d.ctx, m.d.pool, size, s.h)
+	ptr, point, err := s.alloc(m.d, size)
 	if errors.Is(err, cudart.ErrOutOfMemory) {
 		// What is cached here may be what is missing.
 		if err = m.trim(s, m.budget); err == nil {
-			ptr, err = m.d.rt.Alloc(s.d.ctx, m.d.pool, size, s.h)
+			ptr, point, err = s.alloc(m.d, size)
 		}
 	}
 	if err != nil {
@@ -223,14 +223,26 @@ func (m *memory) grow(s *Stream, class int, size uint64) (*Block, error) {
 		m.sem.Release(int64(size))
 		return nil, fmt.Errorf("device: %d bytes on %v: %w", size, m.d, err)
 	}
-	b := &Block{d: m.d, ptr: ptr, bytes: size, class: class, charged: true}
-	b.last = Point{s, s.given.Add(1)} // the allocation is in the order of s, like a submission
+	b := &Block{d: m.d, ptr: ptr, bytes: size, class: class, charged: true, last: point}
 	m.mu.Lock()
 	m.all[b] = struct{}{}
 	m.charged += size
 	m.allocs++
 	m.mu.Unlock()
 	return b, nil
+}
+
+// alloc allocates in the order of the stream: it is numbered like a submission.
+func (s *Stream) alloc(of *Device, size uint64) (cudart.DevicePtr, Point, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ptr, err := s.d.rt.Alloc(s.d.ctx, of.pool, size, s.h)
+	if err != nil {
+		return 0, Point{}, err
+	}
+	n := s.number(nil)
+	s.given.Store(n)
+	return ptr, Point{s, n}, nil
 }
 
 // makeRoom counts size as reserved, and returns free blocks to the driver until

@@ -16,4 +16,8 @@ func (s *Stream) Uses(owner uint32, args ...Arg) error {
 
 // Touched notes that the stream was given work behind this package's back: what
 // leaves it from now on is behind that work.
-func (s *Stream) Touched() { s.given.Add(1) }
+func (s *Stream) Touched() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given.Store(s.number(nil))
+}

@@ -39,7 +39,8 @@ type Stream struct {
 	refs    int
 
 	complete atomic.Uint64 // watermark: the highest number known complete
-	given    atomic.Uint64 // the number of the last submission
+	given    atomic.Uint64 // the number of the last submission; raised under mu
+	promised atomic.Uint64 // the number that what is pending will have, once somebody was told it; 0: nobody was
 
 	mu    sync.Mutex // guards what follows; held over a driver call, never over another stream's
 	marks []*mark    // recorded, in order of their numbers
@@ -115,13 +116,39 @@ func (s *Stream) Device() *Device { return s.d }
 // ordered by anything here until the stream is given something more.
 func (s *Stream) Handle() cudart.Stream { return s.h }
 
+// promiseGap is how many submissions others may make on the owner's behalf before
+// what the owner has pending is submitted itself.
+const promiseGap = 1 << 16
+
 // Next is the point of everything issued so far, submitted or not.
+//
+// I6: the number of a point that is not submitted yet is promised: whatever is
+// submitted on the owner's behalf in the meantime gets a lower one. Otherwise the
+// event of such a submission would stand for work that the driver has not seen.
 func (s *Stream) Next() Point {
-	n := s.given.Load()
-	if s.list.Len() > 0 {
-		n++
+	if s.list.Len() == 0 {
+		return Point{s, s.given.Load()}
 	}
-	return Point{s, n}
+	if s.promised.Load() == 0 {
+		s.promised.Store(s.given.Load() + promiseGap)
+	}
+	return Point{s, s.promised.Load()}
+}
+
+// number is that of a submission that is being made, under mu: the promised one for
+// the owner's own list, one more than the last for all others.
+func (s *Stream) number(l *cudart.List) uint64 {
+	n := s.given.Load() + 1
+	if p := s.promised.Load(); p != 0 {
+		if l == s.list {
+			s.promised.Store(0)
+			return p
+		}
+		if n >= p {
+			panic(fmt.Sprintf("device: stream %s: %d submissions on its owner's behalf while the owner had commands pending", s.name, promiseGap))
+		}
+	}
+	return n
 }
 
 // Given is the point of everything submitted so far.
@@ -146,7 +173,7 @@ func (s *Stream) issue(op cudart.Op, name string, w Written, gen uint32) error {
 		s.effects = append(s.effects, effect{s.list.Len() - 1, name, w, gen})
 	}
 	if s.d.trace != nil {
-		s.d.trace.Command(s, s.given.Load()+1, op, name)
+		s.d.trace.Command(s, s.Next().n, op, name)
 	}
 	if !submitNow(s.idle(), s.list.Len()) {
 		return nil
@@ -182,7 +209,7 @@ func (s *Stream) WaitFor(p Point, why string) error {
 	}
 	s.waited[p.s.id] = m.n
 	if s.d.trace != nil {
-		s.d.trace.Wait(s, s.given.Load()+1, p, why)
+		s.d.trace.Wait(s, s.Next().n, p, why)
 	}
 	return nil
 }
@@ -227,17 +254,22 @@ func (s *Stream) submit(l *cudart.List, record bool) (Point, int, error) {
 		return Point{}, 0, ErrRetired
 	}
 	var m *mark
+	var noMark error
 	if record {
-		var err error
-		if m, err = s.takeMark(); err != nil {
-			return Point{s, s.given.Load()}, 0, err
+		// Without an event the commands run all the same; only the point cannot
+		// be shown to others, and whoever needed that gets the error.
+		if m, noMark = s.takeMark(); m != nil {
+			l.Record(m.event) // a list keeps room for it
 		}
-		l.Record(m.event) // a list keeps room for it
 	}
+	n := s.number(l)
 	last := l.Len() - 1
 	refused, err := s.d.rt.Submit(s.d.ctx, s.h, l)
 	l.Reset()
-	n := s.given.Add(1)
+	s.given.Store(n)
+	if err == nil && noMark != nil {
+		return Point{s, n}, last + 1, noMark
+	}
 	switch {
 	case m == nil:
 	case err != nil && refused == last:

@@ -90,6 +90,17 @@ func BenchmarkDriver(b *testing.B) {
 		must(errors.Join(rt.UnloadModule(ctx, m), rt.DestroyEvent(ctx, e), rt.DestroyStream(ctx, s), rt.SetCurrent(0), rt.ReleasePrimary(0)))
 	}()
 
+	// A sub-benchmark has a goroutine of its own, and so a thread without a context.
+	run := func(name string, body func(b *testing.B)) {
+		b.Run(name, func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			must(rt.SetCurrent(ctx))
+			defer func() { must(rt.SetCurrent(0)) }()
+			b.ReportAllocs()
+			body(b)
+		})
+	}
 	const batch = 16
 	one := cudart.Dim3{X: 1, Y: 1, Z: 1}
 	for name, add := range map[string]func(){
@@ -99,8 +110,7 @@ func BenchmarkDriver(b *testing.B) {
 		"launch":      func() { l.Launch(idle, one, one, 0) },
 		"launch/2":    func() { l.Launch(touch, one, one, 0, cudart.Arg{Slot: 1}, cudart.Arg{Slot: 2}) },
 	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
+		run(name, func(b *testing.B) {
 			for n := b.N; n > 0; n -= batch {
 				l.Reset()
 				for range min(n, batch) {
@@ -114,8 +124,7 @@ func BenchmarkDriver(b *testing.B) {
 			must(rt.SynchronizeStream(ctx, s))
 		})
 	}
-	b.Run("query", func(b *testing.B) {
-		b.ReportAllocs()
+	run("query", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := rt.QueryEvent(e); err != nil {
 				b.Fatal(err)
