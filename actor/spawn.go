@@ -201,6 +201,7 @@ func (s *Stream) started(pid *PID) {
 	if !s.t.shared {
 		go s.t.run()
 	}
+	s.up.Store(true)
 	s.schedule()
 }
 

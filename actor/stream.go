@@ -47,6 +47,7 @@ type Stream struct {
 	strategy  SupervisorStrategy
 
 	ready   atomic.Bool // somebody has woken the coroutine
+	up      atomic.Bool // has its PID and may be served
 	queued  atomic.Bool // on its way to the thread's ready queue
 	running atomic.Bool // the coroutine is resumed
 	goid    atomic.Uint64
@@ -189,6 +190,9 @@ func (s *Stream) unpark() {
 
 // schedule sees to it that the thread serves the actor soon.
 func (s *Stream) schedule() {
+	if !s.up.Load() {
+		return // protoactor posts before it has registered the PID; started schedules
+	}
 	if s.queued.CompareAndSwap(false, true) {
 		s.t.post(s)
 	}
