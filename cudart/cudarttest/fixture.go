@@ -193,8 +193,13 @@ func (f *fixture) close() {
 		q.list.Reset()
 		q.sync()
 	}
+	last := map[*place]*queue{} // who allocated may be destroyed by now
 	for p, owner := range f.memory {
-		q := f.queue(owner.at) // the owner may be destroyed
+		q := last[owner.at]
+		if q == nil {
+			q = f.queue(owner.at)
+			last[owner.at] = q
+		}
 		q.free(p)
 		q.submit()
 		q.sync()
