@@ -59,6 +59,7 @@ type config struct {
 	log      *slog.Logger
 	protoSys *proto.ActorSystem
 	order    Order
+	policy   Policy
 }
 
 // Option is an option of [NewSystem].
@@ -105,6 +106,7 @@ type System struct {
 	root    *proto.ActorSystem
 	log     *slog.Logger
 	order   Order
+	policy  Policy
 	max     int
 	debug   bool
 
@@ -137,7 +139,7 @@ func NewSystem(opts ...Option) (*System, error) {
 		o(&c)
 	}
 	sys := &System{
-		rt: c.runtime, log: c.log, order: c.order, max: c.threads, debug: buffer.Debug,
+		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, max: c.threads, debug: buffer.Debug,
 		threads: map[*Thread]struct{}{}, streams: map[*Stream]struct{}{},
 		pids: map[string]*Stream{}, owners: map[uint32]*Stream{}, values: map[any]any{},
 	}

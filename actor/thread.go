@@ -30,13 +30,14 @@ type Thread struct {
 	done     chan struct{}
 
 	// The loop's.
-	taken   []*Stream
-	ready   queue[*Stream]
-	polls   []*Stream
-	current *Stream
-	timer   *time.Timer
-	pause   time.Duration
-	ended   bool
+	taken     []*Stream
+	ready     queue[*Stream]
+	polls     []*Stream
+	current   *Stream
+	timer     *time.Timer
+	spinLimit time.Duration
+	pause     time.Duration
+	ended     bool
 }
 
 // Placement is where an actor runs: a *device.Device (on a thread of its own), or
@@ -83,10 +84,11 @@ func (sys *System) newThread(d *device.Device) (*Thread, error) {
 	}
 	t := &Thread{
 		sys: sys, d: d,
-		wake:   make(chan struct{}, 1),
-		done:   make(chan struct{}),
-		actors: map[*Stream]struct{}{},
-		timer:  time.NewTimer(time.Hour),
+		wake:      make(chan struct{}, 1),
+		done:      make(chan struct{}),
+		actors:    map[*Stream]struct{}{},
+		timer:     time.NewTimer(time.Hour),
+		spinLimit: nextSpin(sys.policy, longestSpin, true),
 	}
 	t.timer.Stop()
 	return t, sys.addThread(t)
@@ -169,7 +171,7 @@ func (t *Thread) turn() {
 		t.ended = true
 		return
 	}
-	if len(t.polls) > 0 && t.ask() {
+	if len(t.polls) > 0 && t.ask() || t.spin() {
 		return
 	}
 	t.park()

@@ -110,7 +110,7 @@ func (d *Device) Alloc(s *Stream, bytes uint64, elsewhere bool) (*Block, error) 
 	if b := d.mem.cached(s, class, size, elsewhere); b != nil {
 		return b, nil
 	}
-	if !d.mem.mayGrow(class) || !d.mem.sem.TryAcquire(int64(size)) {
+	if !d.mem.mayGrow(class, size) || !d.mem.sem.TryAcquire(int64(size)) {
 		return nil, ErrBudget
 	}
 	return d.mem.grow(s, class, size)
@@ -184,12 +184,18 @@ func (l *streamBlocks) take(class int) *Block {
 	return nil
 }
 
-// maxIncomplete is how many released blocks of a class may be waiting for the
-// GPU before an allocation waits with them instead of taking more memory. A CPU
-// that runs ahead of the GPU without end would otherwise reserve without end.
-const maxIncomplete = 16
+// growLimit decides how many released blocks of a size may be waiting for the GPU
+// before an allocation waits with them instead of taking more memory. A CPU that
+// runs ahead of the GPU without end would otherwise reserve without end. Small
+// blocks may be many: what keeps a GPU busy is a number of kernels, not of bytes.
+func growLimit(size uint64) int {
+	if size <= 64<<10 {
+		return 64
+	}
+	return 16
+}
 
-func (m *memory) mayGrow(class int) bool {
+func (m *memory) mayGrow(class int, size uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0
@@ -200,7 +206,7 @@ func (m *memory) mayGrow(class int) bool {
 			}
 		}
 	}
-	return n < maxIncomplete
+	return n < growLimit(size)
 }
 
 // grow takes a block from the driver, with its bytes of the budget held already.
