@@ -1,7 +1,6 @@
 package cudarttest
 
 import (
-	"fmt"
 	"math"
 	"unsafe"
 
@@ -150,7 +149,7 @@ func launchInside(f *fixture) {
 			want = 0
 		}
 		if got != want {
-			f.Fatal(fmt.Sprintf("word %d is %d, want %d", i, got, want))
+			f.Fatalf("word %d is %d, want %d", i, got, want)
 		}
 	}
 }
