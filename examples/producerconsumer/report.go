@@ -19,7 +19,8 @@ type report struct {
 	Verified  *bool           `json:"verified"` // null where not asked for
 
 	elapsed     time.Duration
-	differences []string
+	differences []string // what the CPU counts otherwise
+	damaged     []string // what was not transferred right
 }
 
 type fileReport struct {
@@ -58,7 +59,8 @@ func newReport(walked found, o outcome, ref *reference, elapsed time.Duration) r
 	sortProblems(r.Errors)
 	if ref != nil {
 		r.differences = ref.differences(o.files, o.total)
-		same := len(r.differences) == 0
+		r.damaged = o.damaged
+		same := len(r.differences)+len(r.damaged) == 0
 		r.Verified = &same
 	}
 	return r
@@ -66,7 +68,7 @@ func newReport(walked found, o outcome, ref *reference, elapsed time.Duration) r
 
 // ok reports whether there is nothing that the exit status has to speak of.
 func (r *report) ok() bool {
-	return len(r.Errors) == 0 && len(r.differences) == 0
+	return len(r.Errors)+len(r.differences)+len(r.damaged) == 0
 }
 
 // writeJSON writes one object and a line end.

@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, s scanner
 		ref = newReference()
 	}
 	p.begin(walked.files)
-	out, err := s.scan(ctx, job{options: o, files: walked.files, reference: ref, progress: p.add})
+	out, err := s.scan(ctx, job{options: o, files: walked.files, reference: ref, progress: p.add, log: newLog(p.say)})
 	p.finish()
 	interrupted := ctx.Err() != nil
 	if err != nil && !interrupted {
@@ -64,6 +64,9 @@ func (r *report) write(stdout io.Writer, asJSON bool, say func(string, ...any)) 
 	}
 	for _, d := range r.differences {
 		say("%s: the CPU counts otherwise", printable(d))
+	}
+	for _, d := range r.damaged {
+		say("%s: not all of it arrived as it was sent", printable(d))
 	}
 	if asJSON {
 		return r.writeJSON(stdout)

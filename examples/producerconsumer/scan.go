@@ -1,6 +1,9 @@
 package main
 
-import "context"
+import (
+	"context"
+	"log/slog"
+)
 
 // scanner is the part that needs a GPU.
 type scanner interface {
@@ -18,7 +21,8 @@ type job struct {
 	options
 	files     []file
 	reference *reference      // to be told of each chunk; nil without -verify
-	progress  func(bytes int) // to be called for each chunk
+	progress  func(bytes int) // to be called for what has been read
+	log       *slog.Logger
 }
 
 // outcome is what a scan found, in any order.
@@ -29,6 +33,7 @@ type outcome struct {
 	total     histogram
 	transfers []transferCount
 	problems  []problem
+	damaged   []string // files of which a device got other bytes than were sent to it; with -verify
 }
 
 type fileResult struct {

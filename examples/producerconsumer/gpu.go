@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gpuactor/gpuactor/actor"
+)
+
+// gpu is the scanner on the devices of a runtime.
+type gpu struct{}
+
+const (
+	// An interrupted scan ends of itself within milliseconds, but for what nobody
+	// can interrupt: a driver that starts, a read of a file system that hangs, a
+	// kernel that is running. It is left behind after this long.
+	grace = 700 * time.Millisecond
+	// How long the system may take to close when all actors have ended.
+	patience = 10 * time.Second
+)
+
+func (gpu) scan(ctx context.Context, j job) (outcome, error) {
+	r := &results{}
+	done := make(chan error, 1)
+	go func() { done <- scanAll(ctx, j, r) }()
+	select {
+	case err := <-done:
+		return r.outcome(), err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return r.outcome(), err
+	case <-time.After(grace):
+		return r.outcome(), context.Cause(ctx)
+	}
+}
+
+// scanAll opens the system, scans, and closes it.
+func scanAll(ctx context.Context, j job, r *results) (err error) {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	sys, err := actor.NewSystem(
+		actor.WithRuntime(j.runtime),
+		actor.WithDevices(j.devices),
+		actor.WithVirtual(j.virtual),
+		actor.WithMaxThreads(threads(j.options)),
+		actor.WithLogger(j.log),
+	)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if e := sys.Close(ctx); e != nil {
+			err = errors.Join(err, fmt.Errorf("closing: %w", e))
+		}
+	}()
+	return newPipeline(sys, j, r).run(ctx)
+}
+
+// threads is one for each actor, and one for each device's transfers.
+func threads(o options) int { return o.producers + o.consumers + o.devices }

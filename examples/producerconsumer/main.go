@@ -1,0 +1,24 @@
+// Producerconsumer is a file scanner: it counts the bytes of files on the GPU, and
+// says of each file how much entropy it has and of what kind it is.
+//
+// It is also the program to start from. Producers, actors on one device, read
+// files chunk by chunk, upload each chunk and count it; consumers, actors on another
+// device, get chunk and counts handed over, pull them across, and add them up.
+// pipeline.go says how they are joined, producer.go and consumer.go are the two sides.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+
+	_ "github.com/gpuactor/gpuactor/cudart/nvidia"
+	_ "github.com/gpuactor/gpuactor/cudart/sim"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	// The second interrupt is the system's to handle, should the first not help.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, gpu{}))
+}
