@@ -152,8 +152,9 @@ type Runtime interface {
 	// TrimPool returns unused memory of the pool beyond keep bytes to the system.
 	TrimPool(ctx Context, p Pool, keep uint64) error
 	// Alloc allocates bytes (at least 1) in stream order: the memory may be used
-	// by what s is given after the call, and elsewhere once that is ordered. It
-	// is freed by a Free command, on any stream of the device.
+	// by what s is given after the call, and elsewhere once that is ordered. The
+	// pool may be another device's than the stream. It is freed by a Free
+	// command, on any stream.
 	Alloc(ctx Context, p Pool, bytes uint64, s Stream) (DevicePtr, error)
 	// MemInfo reports free and total memory of the device of ctx, in bytes.
 	MemInfo(ctx Context) (free, total uint64, err error)
@@ -171,6 +172,9 @@ type Runtime interface {
 
 	// Submit gives a stream the commands of a list, in order. ctx is the context
 	// of the stream.
+	//
+	// That ctx is current is the caller's duty here, and may go unnoticed: this is
+	// the hot path.
 	//
 	// Where a command is refused, its index comes back with the error, and the
 	// effects behind it (launch, copy, fill) are skipped while the bookkeeping

@@ -221,17 +221,17 @@ func (s *Stream) Launch(owner uint32, k *Kernel, g Grid, args ...Arg) error {
 	if t := gridFault(g, &s.d.info, fn.info); t != "" {
 		return &LaunchError{k.name, -1, t}
 	}
-	var raw [cudart.MaxArgs]cudart.Arg
+	raw := s.scratch(len(args))
 	for i := range args {
 		if err := s.resolve(owner, k, i, &args[i], &raw[i]); err != nil {
 			return err
 		}
 	}
-	if !s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw[:len(args)]...) {
+	if !s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...) {
 		if err := s.room(); err != nil {
 			return err
 		}
-		s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw[:len(args)]...)
+		s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...)
 	}
 	for i := range args {
 		if args[i].access.Writes() {
@@ -241,6 +241,14 @@ func (s *Stream) Launch(owner uint32, k *Kernel, g Grid, args ...Arg) error {
 	return s.issue(cudart.OpLaunch, k.name, nil, 0)
 }
 
+// scratch is room for n arguments, the owner's, to be written in full.
+func (s *Stream) scratch(n int) []cudart.Arg {
+	if n > len(s.args) {
+		s.args = make([]cudart.Arg, max(n, 16))
+	}
+	return s.args[:n]
+}
+
 func (s *Stream) resolve(owner uint32, k *Kernel, i int, a *Arg, raw *cudart.Arg) error {
 	p := &k.params[i]
 	if (a.mem != nil) != (p.access != cudart.Scalar) || a.access.Writes() != p.access.Writes() ||
@@ -248,7 +256,7 @@ func (s *Stream) resolve(owner uint32, k *Kernel, i int, a *Arg, raw *cudart.Arg
 		return &LaunchError{k.name, i, fmt.Sprintf("declared %v, given %v", p, Param{a.access, a.elem, 0})}
 	}
 	if a.mem == nil {
-		raw.Slot = a.slot
+		*raw = cudart.Arg{Slot: a.slot}
 		return nil
 	}
 	ptr, bytes, elem, err := a.mem.Use(owner, a.gen, a.access)
@@ -258,7 +266,7 @@ func (s *Stream) resolve(owner uint32, k *Kernel, i int, a *Arg, raw *cudart.Arg
 	if elem != p.elem {
 		return &LaunchError{k.name, i, fmt.Sprintf("declared %v, given memory of %v", p, elem)}
 	}
-	raw.Slot, raw.Bytes, raw.Access = uint64(ptr), bytes, a.access
+	*raw = cudart.Arg{Slot: uint64(ptr), Bytes: bytes, Access: a.access}
 	return nil
 }
 

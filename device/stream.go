@@ -14,7 +14,7 @@ const listBytes = 16 << 10
 
 // reapAt is how many recorded marks a stream lets stand before it asks whether
 // half of them are complete: one query (237 ns on an H200) for several records.
-const reapAt = 8
+const reapAt = 32
 
 // batch is how many commands a busy stream collects before they are submitted
 // without anything leaving it.
@@ -35,6 +35,7 @@ type Stream struct {
 	list    *cudart.List
 	effects []effect
 	pinned  []*mark
+	args    []cudart.Arg
 	waited  map[uint32]uint64 // by stream: the highest number already waited for
 	refs    int
 

@@ -1,0 +1,35 @@
+package actor
+
+import (
+	"testing"
+	"time"
+)
+
+func TestNextSpin(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		p     Policy
+		limit time.Duration
+		hit   bool
+		want  time.Duration
+	}{
+		{"frugal never spins", Frugal, longestSpin, true, 0},
+		{"latency always spins for long", Latency, shortestSpin, false, latencySpin},
+		{"balanced spins longer where it pays", Balanced, 8 * time.Microsecond, true, 16 * time.Microsecond},
+		{"but not for ever", Balanced, longestSpin, true, longestSpin},
+		{"balanced spins shorter where it does not", Balanced, 16 * time.Microsecond, false, 8 * time.Microsecond},
+		{"but keeps looking", Balanced, shortestSpin, false, shortestSpin},
+	} {
+		if got := nextSpin(c.p, c.limit, c.hit); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestMaySpin(t *testing.T) {
+	for procs, want := range map[int]int32{1: 0, 2: 0, 3: 1, 4: 2, 16: 8, 128: 8} {
+		if got := maySpin(procs); got != want {
+			t.Errorf("on %d processors %d threads may spin, want %d", procs, got, want)
+		}
+	}
+}
