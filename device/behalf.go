@@ -48,6 +48,11 @@ type PeerCopy struct {
 	Bytes                uint64
 	After                [2]Point // what the copy comes after; zero Points are nothing
 	Why                  [2]string
+
+	// Began and Ended, where they are not zero, are events with timing of the
+	// source's context, recorded right before the copy, behind what it waits
+	// for, and right behind it.
+	Began, Ended cudart.Event
 }
 
 // CopyPeer submits a copy on s, on its owner's behalf: the waits that it needs,
@@ -92,7 +97,13 @@ func (s *Stream) CopyPeer(cur *Device, c PeerCopy) (Point, error) {
 				}
 			}
 		}
+		if c.Began != 0 {
+			s.side.Record(c.Began)
+		}
 		s.side.CopyPeer(c.Dst, c.DstDevice.ctx, c.Src, c.SrcDevice.ctx, c.Bytes)
+		if c.Ended != 0 {
+			s.side.Record(c.Ended)
+		}
 		if s.d.trace != nil {
 			s.d.trace.Command(s, n, cudart.OpCopyPeer, cudart.OpCopyPeer.String())
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpuactor/gpuactor/actor"
 	"github.com/gpuactor/gpuactor/buffer"
+	"github.com/gpuactor/gpuactor/cudart"
 	"github.com/gpuactor/gpuactor/device"
 )
 
@@ -14,12 +15,23 @@ import (
 var ErrNoRoute = errors.New("transfer: no peer path between these devices")
 
 // Option is an option of [Pull].
-type Option struct{ via *actor.Ref }
+type Option struct {
+	via          *actor.Ref
+	began, ended cudart.Event
+}
 
 // Via has the copy issued on the stream of a given actor of the source device, in
 // place of one of the device's own transfer actors: it comes after what that actor
 // has been given.
-func Via(source *actor.Ref) Option { return Option{source} }
+func Via(source *actor.Ref) Option { return Option{via: source} }
+
+// Timed has two events recorded around the copy: began when the copy has waited for
+// what it must, ended right behind it. They were made with timing, in the context of
+// the source device; [cudart.Runtime.Elapsed] between them, once ended is complete,
+// is how long the copy took. Nothing is timed without it: recording such an event
+// costs 1.1 µs where one without timing costs 0.2 (on an H200). A copy of no bytes
+// is not issued, and records none.
+func Timed(began, ended cudart.Event) Option { return Option{began: began, ended: ended} }
 
 // Pull brings a buffer that s received from another device to s's device. The
 // result is s's, and whatever s does with it comes after the copy; b is gone, and its
@@ -50,7 +62,7 @@ func Pull[T buffer.Element](s *actor.Stream, b buffer.Buf[T], opts ...Option) (b
 	if err != nil {
 		return buffer.Buf[T]{}, err
 	}
-	end, err := pullOn(s, on, src, dst.Handle, ready)
+	end, err := pullOn(s, on, src, dst.Handle, ready, opts)
 	if err == nil {
 		err = o.Stream.WaitFor(end, "pull: the copy before the destination's first use") // edge 3
 	}
@@ -91,7 +103,7 @@ func (t *pullTask) Run(on *device.Stream, cur *device.Device) (err error) {
 var pullTasks = sync.Pool{New: func() any { return new(pullTask) }}
 
 // pullOn has the copy issued. A copy of no bytes needs no message.
-func pullOn(s *actor.Stream, on *actor.Ref, src buffer.Source, dst buffer.Handle, ready device.Point) (device.Point, error) {
+func pullOn(s *actor.Stream, on *actor.Ref, src buffer.Source, dst buffer.Handle, ready device.Point, opts []Option) (device.Point, error) {
 	if src.Bytes == 0 {
 		return src.After, nil
 	}
@@ -103,6 +115,11 @@ func pullOn(s *actor.Stream, on *actor.Ref, src buffer.Source, dst buffer.Handle
 		Bytes: src.Bytes,
 		After: [2]device.Point{src.After, ready}, // edges 1 and 2
 		Why:   [2]string{"pull: the source's last write before the copy", "pull: the destination's last use before the copy"},
+	}
+	for _, o := range opts {
+		if o.ended != 0 {
+			t.copy.Began, t.copy.Ended = o.began, o.ended
+		}
 	}
 	if err := s.Do(on, t); err != nil {
 		return device.Point{}, fmt.Errorf("transfer: pull of %d bytes from %v to %v: %w", src.Bytes, src.Dev, s.Device(), err)
