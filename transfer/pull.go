@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -10,9 +9,6 @@ import (
 	"github.com/gpuactor/gpuactor/cudart"
 	"github.com/gpuactor/gpuactor/device"
 )
-
-// ErrNoRoute is a pair of devices without a peer path.
-var ErrNoRoute = errors.New("transfer: no peer path between these devices")
 
 // Option is an option of [Pull].
 type Option struct {
@@ -74,20 +70,6 @@ func Pull[T buffer.Element](s *actor.Stream, b buffer.Buf[T], opts ...Option) (b
 	return dst, nil
 }
 
-// source is the actor on whose stream the copy is issued.
-func source(s *actor.Stream, d *device.Device, opts []Option) (*actor.Ref, error) {
-	for _, o := range opts {
-		if o.via == nil {
-			continue
-		}
-		if o.via.Device() != d {
-			return nil, fmt.Errorf("transfer: %s is an actor of %v, the buffer is on %v", o.via.Name(), o.via.Device(), d)
-		}
-		return o.via, nil
-	}
-	return carrierOf(s.System(), d)
-}
-
 // pullTask is the message to the source's actor.
 type pullTask struct {
 	copy device.PeerCopy
@@ -125,32 +107,4 @@ func pullOn(s *actor.Stream, on *actor.Ref, src buffer.Source, dst buffer.Handle
 		return device.Point{}, fmt.Errorf("transfer: pull of %d bytes from %v to %v: %w", src.Bytes, src.Dev, s.Device(), err)
 	}
 	return t.end, nil
-}
-
-// carriers are the transfer actors of a system's devices: each device has one,
-// started when it is first needed. It does nothing but carry: its stream is free
-// for copies while the others compute.
-type carriers struct {
-	mu  sync.Mutex
-	ref []*actor.Ref // by the device's index
-}
-
-type carriersKey struct{}
-
-func carrierOf(sys *actor.System, d *device.Device) (*actor.Ref, error) {
-	c := sys.Value(carriersKey{}, func() any { return &carriers{ref: make([]*actor.Ref, len(sys.Devices()))} }).(*carriers)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r := c.ref[d.Index()]; r != nil {
-		return r, nil
-	}
-	r, err := sys.Go(fmt.Sprintf("transfer-%d", d.Index()), d, func(s *actor.Stream) error {
-		s.Rest()
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("transfer: actor of %v: %w", d, err)
-	}
-	c.ref[d.Index()] = r
-	return r, nil
 }

@@ -1,0 +1,129 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpuactor/gpuactor/cudart"
+)
+
+// Alloc takes a block of at least bytes for use by s, on the thread of its owner.
+// With elsewhere it will first be used by another stream, and one that is not
+// complete on s is the last choice. ErrBudget where it would have to wait.
+func (d *Device) Alloc(s *Stream, bytes uint64, elsewhere bool) (*Block, error) {
+	if bytes > d.mem.budget || bytes > MaxAlloc {
+		return nil, &BudgetError{bytes, d.mem.budget}
+	}
+	class, size := classOf(bytes)
+	size = min(size, d.mem.budget)
+	if b := d.mem.cached(s, class, size, elsewhere); b != nil {
+		return b, nil
+	}
+	if err := d.mem.poll(s.d); err != nil {
+		return nil, err
+	}
+	if b := d.mem.cached(s, class, size, elsewhere); b != nil {
+		return b, nil
+	}
+	if !d.mem.mayGrow(class, size) || !d.mem.sem.TryAcquire(int64(size)) {
+		return nil, ErrBudget
+	}
+	return d.mem.grow(s, class, size)
+}
+
+// cached takes a block that needs no driver: the one that s released last, or one
+// that is complete.
+func (m *memory) cached(s *Stream, class int, size uint64, elsewhere bool) *Block {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	own := m.of(s)
+	if !elsewhere {
+		if b := own.take(class); b != nil {
+			return b
+		}
+	}
+	if m.clean[class] != nil && m.sem.TryAcquire(int64(size)) {
+		return m.takeClean(class)
+	}
+	if elsewhere {
+		return own.take(class)
+	}
+	return nil
+}
+
+func (m *memory) takeClean(class int) *Block {
+	b := m.clean[class]
+	if b != nil {
+		m.clean[class], b.below = b.below, nil
+		b.charged = true
+		m.charged += b.bytes
+	}
+	return b
+}
+
+// growLimit decides how many released blocks of a size may be waiting for the GPU
+// before an allocation waits with them instead of taking more memory. A CPU that
+// runs ahead of the GPU without end would otherwise reserve without end. Small
+// blocks may be many: what keeps a GPU busy is a number of kernels, not of bytes.
+func growLimit(size uint64) int {
+	if size <= 64<<10 {
+		return 64
+	}
+	return 16
+}
+
+func (m *memory) mayGrow(class int, size uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, l := range m.held {
+		for i := range l.classes {
+			if l.classes[i].class == class {
+				n += l.classes[i].count
+			}
+		}
+	}
+	return n < growLimit(size)
+}
+
+// grow takes a block from the driver, with its bytes of the budget held already.
+func (m *memory) grow(s *Stream, class int, size uint64) (*Block, error) {
+	if err := m.makeRoom(s, size); err != nil {
+		m.sem.Release(int64(size))
+		return nil, err
+	}
+	ptr, point, err := s.alloc(m.d, size)
+	if errors.Is(err, cudart.ErrOutOfMemory) {
+		// What is cached here may be what is missing.
+		if err = m.trim(s, m.budget); err == nil {
+			ptr, point, err = s.alloc(m.d, size)
+		}
+	}
+	if err != nil {
+		m.mu.Lock()
+		m.reserved -= size
+		m.mu.Unlock()
+		m.sem.Release(int64(size))
+		return nil, fmt.Errorf("device: %d bytes on %v: %w", size, m.d, err)
+	}
+	b := &Block{d: m.d, ptr: ptr, bytes: size, class: class, charged: true, last: point}
+	m.mu.Lock()
+	m.all[b] = struct{}{}
+	m.charged += size
+	m.allocs++
+	m.mu.Unlock()
+	return b, nil
+}
+
+// alloc allocates in the order of the stream: it is numbered like a submission.
+func (s *Stream) alloc(of *Device, size uint64) (cudart.DevicePtr, Point, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ptr, err := s.d.rt.Alloc(s.d.ctx, of.pool, size, s.h)
+	if err != nil {
+		return 0, Point{}, err
+	}
+	n := s.number(nil)
+	s.given.Store(n)
+	return ptr, Point{s, n}, nil
+}

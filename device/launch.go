@@ -1,0 +1,83 @@
+package device
+
+import (
+	"fmt"
+
+	"github.com/gpuactor/gpuactor/cudart"
+)
+
+// LaunchError is a launch that was not made, and why.
+type LaunchError struct {
+	Kernel string
+	Param  int // its position, from 0; -1 where it is about the launch as a whole
+	Text   string
+}
+
+func (e *LaunchError) Error() string {
+	if e.Param < 0 {
+		return fmt.Sprintf("device: kernel %s: %s", e.Kernel, e.Text)
+	}
+	return fmt.Sprintf("device: kernel %s: parameter %d: %s", e.Kernel, e.Param, e.Text)
+}
+
+// Launch issues a launch of k for an owner. Every argument is checked first: its
+// count, its kind, and by [Memory.Use] whether the owner may use it so.
+func (s *Stream) Launch(owner uint32, k *Kernel, g Grid, args ...Arg) error {
+	fn, err := s.d.function(k)
+	if err != nil {
+		return err
+	}
+	if len(args) != len(k.params) {
+		return &LaunchError{k.name, -1, fmt.Sprintf("%d arguments, it takes %d", len(args), len(k.params))}
+	}
+	if t := gridFault(g, &s.d.info, fn.info); t != "" {
+		return &LaunchError{k.name, -1, t}
+	}
+	raw := s.scratch(len(args))
+	for i := range args {
+		if err := s.resolve(owner, k, i, &args[i], &raw[i]); err != nil {
+			return err
+		}
+	}
+	if !s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...) {
+		if err := s.room(); err != nil {
+			return err
+		}
+		s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...)
+	}
+	for i := range args {
+		if args[i].access.Writes() {
+			s.effects = append(s.effects, effect{s.list.Len() - 1, k.name, args[i].mem, args[i].gen})
+		}
+	}
+	return s.issue(cudart.OpLaunch, k.name, nil, 0)
+}
+
+// scratch is room for n arguments, the owner's, to be written in full.
+func (s *Stream) scratch(n int) []cudart.Arg {
+	if n > len(s.args) {
+		s.args = make([]cudart.Arg, max(n, 16))
+	}
+	return s.args[:n]
+}
+
+func (s *Stream) resolve(owner uint32, k *Kernel, i int, a *Arg, raw *cudart.Arg) error {
+	p := &k.params[i]
+	if (a.mem != nil) != (p.access != cudart.Scalar) || a.access.Writes() != p.access.Writes() ||
+		a.mem == nil && a.elem != p.elem {
+		return &LaunchError{k.name, i, fmt.Sprintf("declared %v, given %v", p, Param{a.access, a.elem, 0})}
+	}
+	if a.mem == nil {
+		*raw = cudart.Arg{Slot: a.slot}
+		return nil
+	}
+	ptr, bytes, elem, err := a.mem.Use(owner, a.gen, a.access)
+	if err != nil {
+		return fmt.Errorf("device: kernel %s: parameter %d: %w", k.name, i, err)
+	}
+	if elem != p.elem {
+		return &LaunchError{k.name, i, fmt.Sprintf("declared %v, given memory of %v", p, elem)}
+	}
+	*raw = cudart.Arg{Slot: uint64(ptr), Bytes: bytes, Access: a.access}
+	return nil
+}

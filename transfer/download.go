@@ -1,0 +1,40 @@
+package transfer
+
+import (
+	"fmt"
+
+	"github.com/gpuactor/gpuactor/actor"
+	"github.com/gpuactor/gpuactor/buffer"
+	"github.com/gpuactor/gpuactor/cudart"
+)
+
+// Download issues a copy of all of src into dst, from its beginning. The CPU reads
+// dst when it is there, by [buffer.Host.Slice]. Nothing blocks.
+func Download[T buffer.Element](s *actor.Stream, dst buffer.Host[T], src buffer.Buf[T]) error {
+	o, err := s.Owner()
+	if err != nil {
+		return err
+	}
+	if src.Len() > dst.Len() && dst.Valid() && src.Valid() {
+		return fmt.Errorf("transfer: download of %d elements into %d: %w", src.Len(), dst.Len(), cudart.ErrInvalidValue)
+	}
+	from, bytes, err := src.Use(o, cudart.In)
+	if err != nil {
+		return err
+	}
+	a := cudart.Out
+	if bytes < dst.Bytes() {
+		a = cudart.InOut // not in full
+	}
+	to, _, err := dst.Copying(o, a)
+	if err != nil || bytes == 0 {
+		return err
+	}
+	w, gen := dst.Written()
+	if err := o.Stream.Download(to, from, bytes, w, gen); err != nil {
+		return err
+	}
+	dst.Copied(o)
+	count(s.System(), RouteDownload, bytes)
+	return nil
+}
