@@ -34,6 +34,7 @@ func TestTimedIsBehindWhatTheCopyWaitsFor(t *testing.T) {
 	g := sys.Group(ctx)
 	g.Go("source", sys.Device(0), func(s *actor.Stream) error {
 		var events [3]cudart.Event
+		var err error
 		for i := range events {
 			if events[i], err = rt.CreateEvent(s.Device().Context(), true); err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/gpuactor/gpuactor/actor"
@@ -32,7 +33,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return exitUsage
 	}
-	r, err := observe(ctx, newKernels(image()), usual, o.system()...)
+	opts := append(o.system(), actor.WithLogger(slog.New(slog.NewTextHandler(stderr, nil))))
+	r, err := observe(ctx, newKernels(image()), usual, opts...)
 	if err == nil && o.json {
 		err = r.writeJSON(stdout)
 	} else if err == nil {

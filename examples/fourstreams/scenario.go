@@ -86,6 +86,7 @@ type scenario struct {
 
 	orders map[string]*actor.Chan[order] // by stream
 	ready  *actor.Chan[string]
+	turn   *actor.Chan[bool] // to compare clocks: devices in the way of each other do it badly
 	parcel *actor.Chan[parcel]
 	pulled *actor.Chan[string]
 	source *actor.Ref // gpu2s1, on whose stream the copy is issued
@@ -101,6 +102,7 @@ func newScenario(sys *actor.System, k kernels, t *tracer, p plan) *scenario {
 		plan: p, sys: sys, kernels: k, trace: t,
 		orders: map[string]*actor.Chan[order]{},
 		ready:  actor.NewChan[string](len(streams)),
+		turn:   actor.NewChan[bool](1),
 		parcel: actor.NewChan[parcel](1),
 		pulled: actor.NewChan[string](1),
 		clocks: map[string]clock{},
@@ -115,6 +117,9 @@ func newScenario(sys *actor.System, k kernels, t *tracer, p plan) *scenario {
 // run starts the four actors, and then the two threads that keep them busy.
 func (sc *scenario) run(ctx context.Context) error {
 	if err := sc.sys.Load(sc.kernels.module); err != nil {
+		return err
+	}
+	if err := sc.turn.SendCtx(ctx, true); err != nil {
 		return err
 	}
 	defer sc.parcel.Discard() // what nobody received, where somebody failed

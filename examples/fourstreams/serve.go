@@ -30,7 +30,7 @@ func (sc *scenario) serve(s *actor.Stream) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
 	if s.Name() == gpu1s1 || s.Name() == gpu2s1 { // one of each device is enough
-		if err := l.calibrate(); err != nil {
+		if err := sc.calibrate(l); err != nil {
 			return err
 		}
 	}
@@ -47,6 +47,18 @@ func (sc *scenario) serve(s *actor.Stream) (err error) {
 		}
 	}
 	return v.finish()
+}
+
+// calibrate has the devices compare their clocks one after the other.
+func (sc *scenario) calibrate(l *lane) error {
+	turn, err := sc.turn.Recv(l.s)
+	if err != nil {
+		return err
+	}
+	if err := l.calibrate(); err != nil {
+		return err
+	}
+	return sc.turn.Send(l.s, turn)
 }
 
 func (v *server) do(o order) error {

@@ -141,10 +141,29 @@ func whoWaited(events []event, edges []edge) string {
 		}
 		fmt.Fprintf(&b, "%s waited for %s\n", s, strings.Join(whom, "\n        and for "))
 		if !slices.Contains(related, s) {
-			fmt.Fprintf(&b, "        beside it ran: %s\n", strings.Join(beside(events, s), ", "))
+			b.WriteString(wrap("beside it ran:", beside(events, s)))
 		}
 	}
 	return b.String()
+}
+
+// wrap writes a list behind its title, indented, in lines that fit.
+func wrap(title string, list []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%*s%s", labelWidth, "", title)
+	at := labelWidth + len(title)
+	for i, item := range list {
+		if i < len(list)-1 {
+			item += ","
+		}
+		if at+1+len(item) > labelWidth+columns {
+			fmt.Fprintf(&b, "\n%*s", labelWidth-1, "")
+			at = labelWidth - 1
+		}
+		b.WriteString(" " + item)
+		at += 1 + len(item)
+	}
+	return b.String() + "\n"
 }
 
 // clockText says on which clock the times are, and their error.
