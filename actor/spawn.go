@@ -153,8 +153,7 @@ func (sys *System) place(s *Stream, at Placement) error {
 			return errors.New("the other actor has a thread to itself: start both on a thread made by NewThread")
 		}
 		s.t, s.cuda = to.t, to.cuda
-		s.cuda.Share()
-		return nil
+		return s.cuda.Share()
 	case *Thread:
 		s.t = at
 	default:

@@ -3,8 +3,6 @@ package buffer
 import (
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
 	"strings"
 
 	"github.com/gpuactor/gpuactor/device"
@@ -12,7 +10,7 @@ import (
 
 // Debug reports whether GPUACTOR_DEBUG=1 was set when the process started: places
 // are recorded then, and calls from the wrong goroutine are always noticed.
-var Debug = os.Getenv("GPUACTOR_DEBUG") == "1"
+var Debug = device.Debug
 
 // OwnershipError is the use of a buffer by somebody who does not own it.
 type OwnershipError struct {
@@ -89,29 +87,7 @@ func (x *slot) born(d *device.Device, bytes uint64) {
 // gave it away.
 func (x *slot) mark() {
 	if Debug {
-		at := caller()
+		at := device.Site()
 		x.site.Store(&at)
 	}
-}
-
-// caller is the first place outside this module's packages that own and move
-// buffers, in debug.
-func caller() string {
-	var pcs [16]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	for {
-		f, more := frames.Next()
-		if !ours(f.Function) || !more {
-			return fmt.Sprintf("%s:%d", f.File, f.Line)
-		}
-	}
-}
-
-func ours(function string) bool {
-	for _, p := range [...]string{"/buffer.", "/actor.", "/transfer.", "/device."} {
-		if i := strings.LastIndex(function, "gpuactor"+p); i >= 0 {
-			return true
-		}
-	}
-	return false
 }

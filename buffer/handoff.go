@@ -80,7 +80,8 @@ func (x *slot) arrival(o *Owner) (e event, wait bool) {
 	case x.dev != nil && x.dev.Device() != o.Stream.Device():
 		return receivedAway, false // its stream never touches it; the pull waits
 	case x.cause != nil:
-		return receivedBad, false
+		// What was read of it before may still be read: an overwriting waits for that.
+		return receivedBad, x.host == nil
 	case x.host != nil:
 		return received, false // see Host: its point is kept until it is used
 	}
@@ -106,12 +107,24 @@ func TakeHere(hs *Handles) error {
 	return nil
 }
 
-// Return gives undelivered buffers back to the one who sent them.
+// Return gives undelivered buffers back to the one who sent them, as they were
+// before. Those of a sender that has ended are left in flight: see Drop.
 func Return(hs *Handles) {
 	for _, h := range hs.list {
-		if w := h.x.load(); w.gen() == h.gen && w.state() == InFlight {
-			h.x.step(w, undelivered, h.x.from)
+		w := h.x.load()
+		if w.gen() != h.gen || w.state() != InFlight {
+			continue
 		}
+		e := received
+		switch from := ownerOf(h.x.from); {
+		case from != nil:
+			e, _ = h.x.arrival(from) // its own point: there is nothing to wait for
+		case h.x.from != hostID:
+			continue
+		case h.x.cause != nil:
+			e = receivedBad
+		}
+		h.x.step(w, e, h.x.from)
 	}
 }
 
@@ -168,7 +181,7 @@ func (h Handle) Pulling(o *Owner) (Source, error) {
 		return Source{}, missing.ownership(0, o.ID, 0)
 	}
 	w := h.x.load()
-	if w != pack(h.gen, o.ID, Foreign) {
+	if w != pack(h.gen, o.ID, Foreign) && w != pack(h.gen, o.ID, Poisoned) {
 		return Source{}, h.x.ownership(w, o.ID, h.gen)
 	}
 	if h.x.cause != nil {

@@ -99,6 +99,14 @@ func (x *slot) end(w word, p device.Point) bool {
 	return true
 }
 
+// Issued is part of [device.Written]: what overwrites a poisoned buffer, which
+// nothing else may, ends its poison.
+func (x *slot) Issued(gen uint32) {
+	if w := x.load(); w.gen() == gen && w.state() == Poisoned && x.step(w, overwritten, w.owner()) {
+		x.cause = nil
+	}
+}
+
 // Poison is part of [device.Written]: a write of the slot's life gen failed.
 func (x *slot) Poison(gen uint32, cause error) {
 	w := x.load()
@@ -123,13 +131,12 @@ func (x *slot) Use(owner, gen uint32, a cudart.Access) (cudart.DevicePtr, uint64
 	return x.dev.Ptr(), x.bytes.Load(), x.elem, nil
 }
 
-// refuse says why owner may not use the slot so; nil where it may after all,
-// since overwriting it in full ends its poison.
+// refuse says why owner may not use the slot so; nil where it may after all: a
+// poisoned buffer may be overwritten in full.
 func (x *slot) refuse(w word, owner, gen uint32, a cudart.Access) error {
 	if w == pack(gen, owner, Poisoned) {
-		if a == cudart.Out && x.step(w, overwritten, owner) {
-			x.cause = nil
-			return nil
+		if a == cudart.Out {
+			return nil // its poison ends when the command has been issued
 		}
 		return &PoisonError{Buffer: x.describe(w), Cause: x.cause}
 	}

@@ -53,14 +53,13 @@ const (
 	received     // on the device of its memory
 	receivedAway // on another device
 	receivedBad  // with a cause in hand: what it holds was never written
-	undelivered  // back to the sender
 	failed       // a write of it did not happen
 	overwritten  // in full
 	released
 	eventCount
 )
 
-var eventNames = [...]string{"allocated", "sent", "received", "received on another device", "received poisoned", "returned", "failed", "overwritten", "released"}
+var eventNames = [...]string{"allocated", "sent", "received", "received on another device", "received poisoned", "failed", "overwritten", "released"}
 
 // next is the whole state machine: what state follows, and whether the event is
 // legal in this one.
@@ -76,8 +75,6 @@ func next(s State, e event) (State, bool) {
 		return Foreign, s == InFlight
 	case receivedBad:
 		return Poisoned, s == InFlight
-	case undelivered:
-		return Exclusive, s == InFlight
 	case failed:
 		return Poisoned, s == Exclusive || s == Poisoned
 	case overwritten:

@@ -12,19 +12,20 @@ import (
 // another stream to wait.
 func (s *Stream) recordHere(cur *Device) error {
 	if s.dead {
-		return nil // its last mark stands behind everything
+		return nil // see Retire: a mark stands behind everything, or it is complete
 	}
 	record := func() error {
 		if err := s.needSide(); err != nil {
 			return err
 		}
-		_, _, err := s.submit(s.side, true)
+		m, err := s.takeMark()
+		if err != nil {
+			return &SubmitError{Stream: s.name, Op: cudart.OpRecord.String(), Err: err}
+		}
+		_, _, err = s.submit(s.side, m)
 		return err
 	}
-	if err := s.asOwner(cur, record); err != nil {
-		return &SubmitError{Stream: s.name, Op: "record", Err: err}
-	}
-	return nil
+	return s.asOwner(cur, record)
 }
 
 // asOwner runs f with the context of s current, on a thread where that of cur is.
@@ -82,43 +83,57 @@ func (s *Stream) CopyPeer(cur *Device, c PeerCopy) (Point, error) {
 		pins[i] = m
 	}
 	var end Point
-	submit := func() error {
+	submit := func() (err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if err := s.needSide(); err != nil {
-			return err
-		}
-		n := s.given.Load() + 1
-		for i, m := range pins {
-			if m != nil {
-				s.side.Wait(m.event)
-				if s.d.trace != nil {
-					s.d.trace.Wait(s, n, c.After[i], c.Why[i])
-				}
-			}
-		}
-		if c.Began != 0 {
-			s.side.Record(c.Began)
-		}
-		s.side.CopyPeer(c.Dst, c.DstDevice.ctx, c.Src, c.SrcDevice.ctx, c.Bytes)
-		if c.Ended != 0 {
-			s.side.Record(c.Ended)
-		}
-		if s.d.trace != nil {
-			s.d.trace.Command(s, n, cudart.OpCopyPeer, cudart.OpCopyPeer.String())
-		}
-		var err error
-		end, _, err = s.submit(s.side, true)
+		end, err = s.copyPeer(c, pins)
 		return err
 	}
-	if err := s.asOwner(cur, submit); err != nil {
-		return Point{}, &SubmitError{Stream: s.name, Op: cudart.OpCopyPeer.String(), Err: err}
-	}
-	return end, nil
+	return end, s.asOwner(cur, submit)
 }
 
+// copyPeer is CopyPeer with the marks to wait for, under mu.
+func (s *Stream) copyPeer(c PeerCopy, after [2]*mark) (Point, error) {
+	if s.dead {
+		return Point{}, &SubmitError{Stream: s.name, Op: cudart.OpCopyPeer.String(), Err: ErrRetired}
+	}
+	if err := s.needSide(); err != nil {
+		return Point{}, err
+	}
+	m, err := s.takeMark() // first: a copy whose end cannot be shown must not begin
+	if err != nil {
+		return Point{}, &SubmitError{Stream: s.name, Op: cudart.OpCopyPeer.String(), Err: err}
+	}
+	n := s.given.Load() + 1
+	for i, m := range after {
+		if m != nil {
+			s.side.Wait(m.event)
+			if s.d.trace != nil {
+				s.d.trace.Wait(s, n, c.After[i], c.Why[i])
+			}
+		}
+	}
+	if c.Began != 0 {
+		s.side.Record(c.Began)
+	}
+	copied := s.side.Len()
+	s.side.CopyPeer(c.Dst, c.DstDevice.ctx, c.Src, c.SrcDevice.ctx, c.Bytes)
+	if c.Ended != 0 {
+		s.side.Record(c.Ended)
+	}
+	if s.d.trace != nil {
+		s.d.trace.Command(s, n, cudart.OpCopyPeer, cudart.OpCopyPeer.String())
+	}
+	end, refused, err := s.submit(s.side, m)
+	if err != nil && refused > copied {
+		return end, nil // the copy is on its way; whoever waits for it has an event recorded
+	}
+	return end, err
+}
+
+// needSide makes the list for submissions on the owner's behalf, under mu.
 func (s *Stream) needSide() error {
-	if s.side != nil || s.dead {
+	if s.side != nil {
 		return nil
 	}
 	side, err := cudart.NewList(0)

@@ -1,6 +1,11 @@
 package device
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gpuactor/gpuactor/cudart"
+)
 
 // pin finds the first mark at or behind number n and keeps it from being
 // reused, until the caller lowers its pins. It is nil where n is complete.
@@ -15,18 +20,33 @@ func (s *Stream) pin(n uint64, cur *Device) (*mark, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m, ok := s.find(n); ok {
-		if m != nil {
-			m.pins.Add(1)
+	m, ok := s.find(n)
+	if !ok {
+		if err := s.recordHere(cur); err != nil {
+			return nil, s.catchUp(cur, err)
 		}
-		return m, nil
+		if m, ok = s.find(n); !ok {
+			return nil, fmt.Errorf("device: nothing stands for %v: %w", Point{s, n}, ErrRetired)
+		}
 	}
-	if err := s.recordHere(cur); err != nil {
-		return nil, err
+	if m != nil {
+		m.pins.Add(1)
 	}
-	m := s.marks[len(s.marks)-1]
-	m.pins.Add(1)
 	return m, nil
+}
+
+// catchUp is for who needs an event and cannot have one: the calling thread waits,
+// in place of its stream. The order holds, and only time is lost. Under mu.
+func (s *Stream) catchUp(cur *Device, why error) error {
+	if cudart.IsSticky(why) || s.dead {
+		return why
+	}
+	n := s.given.Load()
+	if err := s.asOwner(cur, func() error { return s.d.rt.SynchronizeStream(s.d.ctx, s.h) }); err != nil {
+		return errors.Join(why, err)
+	}
+	s.raise(n)
+	return nil
 }
 
 // find is the first mark at or behind n, under mu; nil and true where n is complete.

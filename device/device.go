@@ -51,7 +51,9 @@ type Device struct {
 	host   hostPool
 	events eventPool
 	fns    functions
-	reach  []bool // by index: whether copies to or from that device take the peer path
+
+	retired retired
+	reach   []bool // by index: whether copies to or from that device take the peer path
 
 	streams atomic.Int64 // made and not closed
 }
@@ -122,6 +124,9 @@ func open(rt cudart.Runtime, index int, info cudart.DeviceInfo, o Options, of in
 		return nil
 	})
 	if err != nil {
+		if d.pool != 0 {
+			err = errors.Join(err, d.Do(func() error { return rt.DestroyPool(d.ctx, d.pool) }))
+		}
 		return nil, errors.Join(err, d.release())
 	}
 	return d, nil
@@ -222,7 +227,7 @@ func (d *Device) Close() error {
 			d.rt.SynchronizeContext(d.ctx),
 			d.mem.close(),
 			d.host.close(),
-			d.events.close(),
+			d.closeEvents(),
 			d.fns.close(d),
 			d.rt.DestroyPool(d.ctx, d.pool),
 		)

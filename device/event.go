@@ -3,6 +3,7 @@ package device
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -53,6 +54,13 @@ func (p *eventPool) give(ms ...*mark) {
 	p.mu.Lock()
 	p.free = append(p.free, ms...)
 	p.mu.Unlock()
+}
+
+// closeEvents destroys the events. Everything is done by now, so that those of
+// retired streams are back.
+func (d *Device) closeEvents() error {
+	d.retired.sweep(math.MaxInt)
+	return d.events.close()
 }
 
 func (p *eventPool) close() error {

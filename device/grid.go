@@ -33,6 +33,10 @@ func Blocks(n, threads int) Grid {
 // gridFault says what a device cannot launch, or is empty.
 func gridFault(g Grid, info *cudart.DeviceInfo, f cudart.FunctionInfo) string {
 	b, t := g.Blocks, g.Threads
+	maxThreads := info.MaxThreads
+	if f.MaxThreads > 0 {
+		maxThreads = min(maxThreads, f.MaxThreads)
+	}
 	switch threads := uint64(t.X) * uint64(t.Y) * uint64(t.Z); {
 	case b.X == 0 || b.Y == 0 || b.Z == 0 || threads == 0:
 		return fmt.Sprintf("grid %v of blocks %v has an extent of 0", b, t)
@@ -40,8 +44,8 @@ func gridFault(g Grid, info *cudart.DeviceInfo, f cudart.FunctionInfo) string {
 		return fmt.Sprintf("grid %v is larger than the device's %v", b, info.MaxGrid)
 	case t.X > info.MaxBlock.X || t.Y > info.MaxBlock.Y || t.Z > info.MaxBlock.Z:
 		return fmt.Sprintf("block %v is larger than the device's %v", t, info.MaxBlock)
-	case threads > uint64(info.MaxThreads) || f.MaxThreads > 0 && threads > uint64(f.MaxThreads):
-		return fmt.Sprintf("block %v has %d threads, at most %d are possible", t, threads, min(info.MaxThreads, max(f.MaxThreads, 1)))
+	case threads > uint64(maxThreads):
+		return fmt.Sprintf("block %v has %d threads, at most %d are possible", t, threads, maxThreads)
 	case g.Shared > info.MaxShared:
 		return fmt.Sprintf("%d bytes of shared memory, at most %d are possible", g.Shared, info.MaxShared)
 	}

@@ -45,12 +45,21 @@ func (s *Stream) Launch(owner uint32, k *Kernel, g Grid, args ...Arg) error {
 		}
 		s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...)
 	}
+	s.note(k.name, nil, 0)
 	for i := range args {
 		if args[i].access.Writes() {
-			s.effects = append(s.effects, effect{s.list.Len() - 1, k.name, args[i].mem, args[i].gen})
+			s.note(k.name, args[i].mem, args[i].gen)
 		}
 	}
-	return s.issue(cudart.OpLaunch, k.name, nil, 0)
+	return s.issued(cudart.OpLaunch, k.name)
+}
+
+// fits reports whether an argument may be given for a parameter: what is given must
+// not promise more than the kernel does. A kernel that overwrites all that it is
+// told to may be told of a part (InOut for Out); one that writes in part does not
+// overwrite a buffer (Out for InOut).
+func fits(declared, given cudart.Access) bool {
+	return declared == given || declared == cudart.Out && given == cudart.InOut
 }
 
 // scratch is room for n arguments, the owner's, to be written in full.
@@ -63,8 +72,7 @@ func (s *Stream) scratch(n int) []cudart.Arg {
 
 func (s *Stream) resolve(owner uint32, k *Kernel, i int, a *Arg, raw *cudart.Arg) error {
 	p := &k.params[i]
-	if (a.mem != nil) != (p.access != cudart.Scalar) || a.access.Writes() != p.access.Writes() ||
-		a.mem == nil && a.elem != p.elem {
+	if !fits(p.access, a.access) || a.mem == nil && a.elem != p.elem {
 		return &LaunchError{k.name, i, fmt.Sprintf("declared %v, given %v", p, Param{a.access, a.elem, 0})}
 	}
 	if a.mem == nil {

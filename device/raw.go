@@ -1,7 +1,7 @@
 package device
 
 // Uses checks that owner may use memory as the arguments say, for commands that
-// this package does not see.
+// this package does not see, and notes what they write.
 func (s *Stream) Uses(owner uint32, args ...Arg) error {
 	for i := range args {
 		if args[i].mem == nil {
@@ -9,6 +9,11 @@ func (s *Stream) Uses(owner uint32, args ...Arg) error {
 		}
 		if _, _, _, err := args[i].mem.Use(owner, args[i].gen, args[i].access); err != nil {
 			return err
+		}
+	}
+	for i := range args {
+		if args[i].mem != nil && args[i].access.Writes() {
+			args[i].mem.Issued(args[i].gen)
 		}
 	}
 	return nil

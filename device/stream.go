@@ -33,7 +33,6 @@ type Stream struct {
 	pinned  []*mark
 	args    []cudart.Arg
 	waited  map[uint32]uint64 // by stream: the highest number already waited for
-	refs    int
 
 	complete atomic.Uint64 // watermark: the highest number known complete
 	given    atomic.Uint64 // the number of the last submission; raised under mu
@@ -44,6 +43,7 @@ type Stream struct {
 	done  []*mark    // complete, but still pinned
 	spare []*mark
 	side  *cudart.List // for submissions on the owner's behalf
+	refs  int          // owners
 	dead  bool
 
 	blocks streamBlocks // guarded by the device's memory
@@ -52,6 +52,7 @@ type Stream struct {
 // NewStream makes a non-blocking stream. The device's context is current on the
 // calling thread.
 func (d *Device) NewStream(name string) (*Stream, error) {
+	d.retired.sweep(sweepAtOnce)
 	list, err := cudart.NewList(listBytes)
 	if err != nil {
 		return nil, err
@@ -88,28 +89,54 @@ func (s *Stream) idle() bool { return s.complete.Load() == s.given.Load() }
 // ErrRetired is what a stream answers whose owner has ended.
 var ErrRetired = errors.New("device: the stream has been retired")
 
-// Share counts one more owner of the stream; each ends with Retire.
-func (s *Stream) Share() { s.refs++ }
+// Share counts one more owner of the stream; each ends with Retire. Any goroutine
+// may call it; it fails where the last owner has ended.
+func (s *Stream) Share() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refs == 0 {
+		return ErrRetired
+	}
+	s.refs++
+	return nil
+}
+
+// unshare counts one owner less, and reports whether it was the last.
+func (s *Stream) unshare() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refs--
+	return s.refs == 0
+}
 
 // Retire ends the stream when its last owner does: what was issued is submitted,
 // a last event is recorded, and the driver finishes the work in its own time.
 // The points of a retired stream stay good. The owner's thread calls it.
 func (s *Stream) Retire() error {
-	if s.refs--; s.refs > 0 {
-		_, err := s.Flush(false)
+	last := s.unshare()
+	_, err := s.Flush(last)
+	if !last {
 		return err
 	}
-	_, err := s.Flush(true)
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	if k := len(s.marks); s.given.Load() > s.complete.Load() && (k == 0 || s.marks[k-1].n < s.given.Load()) {
+		// The last event is missing. Nobody could ask for the stream's points any more.
+		syncErr := s.d.rt.SynchronizeStream(s.d.ctx, s.h)
+		if syncErr == nil {
+			s.raise(s.given.Load())
+		}
+		err = errors.Join(err, syncErr)
+	}
 	s.dead = true
 	err = errors.Join(err, s.d.rt.DestroyStream(s.d.ctx, s.h))
 	s.list.Close()
 	if s.side != nil {
 		s.side.Close()
 	}
-	s.d.streams.Add(-1)
 	s.d.events.give(s.spare...)
 	s.spare = nil
+	s.mu.Unlock()
+	s.d.streams.Add(-1)
+	s.d.retired.add(s)
 	return err
 }

@@ -1,7 +1,9 @@
 package device
 
 import (
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/gpuactor/gpuactor/cudart"
 )
@@ -10,18 +12,22 @@ import (
 // without anything leaving it.
 const batch = 16
 
-// effect is a command of the list that writes memory somebody owns.
+// effect is a command of the list: its name, and memory that it writes and
+// somebody owns, or nil. One that writes several is there several times.
 type effect struct {
 	index int
 	op    string
+	site  string // in debug
 	w     Written
 	gen   uint32
 }
 
-// Written is memory that a command would have written.
+// Written is memory that a command writes. gen is which life of the memory is
+// meant; a later one is not touched.
 type Written interface {
-	// Poison says that the write did not happen. gen is which life of the
-	// memory was meant; a later one is not touched.
+	// Issued says that a command which writes the memory has been issued.
+	Issued(gen uint32)
+	// Poison says that the write did not happen.
 	Poison(gen uint32, cause error)
 }
 
@@ -44,18 +50,36 @@ func (e *SubmitError) Error() string {
 
 func (e *SubmitError) Unwrap() error { return e.Err }
 
-// room makes room for one more command where the list is full.
+// room makes room for one more command where the list is full. The error is what
+// was refused of the commands before it.
 func (s *Stream) room() error {
+	if s.list.Len() == 0 {
+		return ErrRetired // an empty list without room has been closed
+	}
 	_, err := s.Flush(false)
 	return err
+}
+
+// note remembers who writes what, for the command issued last.
+func (s *Stream) note(op string, w Written, gen uint32) {
+	e := effect{index: s.list.Len() - 1, op: op, w: w, gen: gen}
+	if Debug {
+		e.site = Site()
+	}
+	s.effects = append(s.effects, e)
+	if w != nil {
+		w.Issued(gen)
+	}
 }
 
 // issue finishes the issuing of an effect: it is noted for poisoning, traced, and
 // submitted at once where the stream has nothing to do (latency first).
 func (s *Stream) issue(op cudart.Op, name string, w Written, gen uint32) error {
-	if w != nil {
-		s.effects = append(s.effects, effect{s.list.Len() - 1, name, w, gen})
-	}
+	s.note(name, w, gen)
+	return s.issued(op, name)
+}
+
+func (s *Stream) issued(op cudart.Op, name string) error {
 	if s.d.trace != nil {
 		s.d.trace.Command(s, s.Next().n, op, name)
 	}
@@ -73,20 +97,22 @@ func submitNow(idle bool, pending int) bool { return idle || pending >= batch }
 // Flush submits what was issued. With mark an event is recorded behind it, so
 // that other streams can wait for the point that Flush returns; where one stands
 // there already, none is. The error is a [*SubmitError]; the point is good all
-// the same, since records run behind a refused command.
+// the same: where its event is missing, whoever waits for it has one recorded.
 func (s *Stream) Flush(mark bool) (Point, error) {
 	if s.list.Len() == 0 && !(mark && s.unmarked()) {
 		return Point{s, s.given.Load()}, nil
 	}
 	s.mu.Lock()
-	p, refused, err := s.submit(s.list, mark)
+	p, refused, err := s.submitMarked(s.list, mark)
 	s.mu.Unlock()
-	for _, m := range s.pinned {
-		m.pins.Add(-1)
-	}
-	s.pinned = s.pinned[:0]
 	if err != nil {
-		err = s.refuse(refused, err)
+		s.refuse(refused, err)
+	}
+	if err == nil || !s.waitAgain(err) {
+		for _, m := range s.pinned {
+			m.pins.Add(-1)
+		}
+		s.pinned = s.pinned[:0]
 	}
 	clear(s.effects)
 	s.effects = s.effects[:0]
@@ -103,33 +129,42 @@ func (s *Stream) unmarked() bool {
 	return len(s.marks) == 0 || s.marks[len(s.marks)-1].n < s.given.Load()
 }
 
-// submit gives a list to the driver as one submission, under mu, and empties it.
-func (s *Stream) submit(l *cudart.List, record bool) (Point, int, error) {
+// submitMarked is submit, with a mark where record asks for one. Where there is no
+// event for it the commands run all the same, and whoever needed it gets the error.
+func (s *Stream) submitMarked(l *cudart.List, record bool) (Point, int, error) {
+	if !record || s.dead {
+		return s.submit(l, nil)
+	}
+	m, noMark := s.takeMark()
+	p, refused, err := s.submit(l, m)
+	if err == nil && noMark != nil {
+		return p, math.MaxInt, &SubmitError{Stream: s.name, Op: cudart.OpRecord.String(), Err: noMark}
+	}
+	return p, refused, err
+}
+
+// submit gives a list to the driver as one submission, under mu, and empties it. A
+// mark is recorded behind it. The error is a [*SubmitError], and comes with the
+// index of the command that was refused.
+func (s *Stream) submit(l *cudart.List, m *mark) (Point, int, error) {
 	if s.dead {
 		l.Reset()
-		return Point{}, 0, ErrRetired
+		return Point{s, s.given.Load()}, 0, &SubmitError{Stream: s.name, Op: "submission", Err: ErrRetired}
 	}
-	var m *mark
-	var noMark error
-	if record {
-		// Without an event the commands run all the same; only the point cannot
-		// be shown to others, and whoever needed that gets the error.
-		if m, noMark = s.takeMark(); m != nil {
-			l.Record(m.event) // a list keeps room for it
-		}
+	if m != nil {
+		l.Record(m.event) // a list keeps room for it
 	}
-	n := s.number(l)
-	last := l.Len() - 1
+	n, last := s.number(l), l.Len()-1
 	refused, err := s.d.rt.Submit(s.d.ctx, s.h, l)
+	if err != nil {
+		err = &SubmitError{Stream: s.name, Op: opAt(l.Words(), refused), Err: err}
+	}
 	l.Reset()
 	s.given.Store(n)
-	if err == nil && noMark != nil {
-		return Point{s, n}, last + 1, noMark
-	}
 	switch {
 	case m == nil:
-	case err != nil && refused == last:
-		s.spare = append(s.spare, m) // the record itself was refused
+	case err != nil && (refused == last || !s.recordAgain(l, m)):
+		s.spare = append(s.spare, m)
 	default:
 		m.n = n
 		s.marks = append(s.marks, m)
@@ -140,22 +175,57 @@ func (s *Stream) submit(l *cudart.List, record bool) (Point, int, error) {
 	return Point{s, n}, refused, err
 }
 
-// refuse turns a refusal into its error, and poisons what was not written.
-func (s *Stream) refuse(index int, err error) error {
-	e := &SubmitError{Stream: s.name, Op: "submission", Err: err}
+// recordAgain makes sure of a mark in a list of which something was refused: the
+// first refusal is all that is known, and a mark that was not recorded would count
+// as complete.
+func (s *Stream) recordAgain(l *cudart.List, m *mark) bool {
+	l.Record(m.event)
+	_, err := s.d.rt.Submit(s.d.ctx, s.h, l)
+	l.Reset()
+	return err == nil
+}
+
+// opAt names the command at an index of a list.
+func opAt(words []uint64, index int) string {
+	for i := 0; len(words) > 0; i++ {
+		c, rest := cudart.Decode(words)
+		if i == index {
+			return c.Op.String()
+		}
+		words = rest
+	}
+	return "submission"
+}
+
+// refuse names the refused command in err, and poisons what was not written.
+func (s *Stream) refuse(index int, err error) {
+	var e *SubmitError
+	if !errors.As(err, &e) {
+		return
+	}
 	for _, f := range s.effects {
 		if f.index == index {
-			e.Op = f.op
+			e.Op, e.Site = f.op, f.site
 			break
 		}
 	}
 	for _, f := range s.effects {
-		if f.index >= index {
+		if f.index >= index && f.w != nil {
 			f.w.Poison(f.gen, e)
 		}
 	}
-	clear(s.waited) // a wait may have been the refused command
-	return e
+}
+
+// waitAgain issues the waits of a submission again of which something was refused:
+// it may have been one of them, and nothing that comes later may run without it.
+func (s *Stream) waitAgain(err error) bool {
+	if cudart.IsSticky(err) || errors.Is(err, ErrRetired) {
+		return false
+	}
+	for _, m := range s.pinned {
+		s.list.Wait(m.event) // they had room before
+	}
+	return true
 }
 
 // takeMark is a spare mark, under mu.

@@ -1,7 +1,9 @@
 package device
 
 // WaitFor makes what s is given from now on come after p, unless a watermark
-// says that it does already. why is for traces. Nothing blocks.
+// says that it does already. why is for traces. Nothing blocks. Where the error is
+// about commands issued earlier, which had to be submitted, the wait is issued all
+// the same.
 func (s *Stream) WaitFor(p Point, why string) error {
 	if p.s == nil || p.s == s || p.Known() || s.waited[p.s.id] >= p.n {
 		return nil
@@ -11,11 +13,11 @@ func (s *Stream) WaitFor(p Point, why string) error {
 		return err
 	}
 	if !s.list.Wait(m.event) {
-		if err := s.room(); err != nil {
+		err = s.room()
+		if !s.list.Wait(m.event) {
 			m.pins.Add(-1)
 			return err
 		}
-		s.list.Wait(m.event)
 	}
 	s.pinned = append(s.pinned, m)
 	if len(s.waited) > 4096 {
@@ -25,5 +27,5 @@ func (s *Stream) WaitFor(p Point, why string) error {
 	if s.d.trace != nil {
 		s.d.trace.Wait(s, s.Next().n, p, why)
 	}
-	return nil
+	return err
 }

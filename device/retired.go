@@ -1,0 +1,45 @@
+package device
+
+import "sync"
+
+// retired are the streams that ended with work in flight: nobody polls them any
+// more, and their events are to come back all the same. Who makes a new stream
+// looks.
+type retired struct {
+	mu      sync.Mutex
+	streams []*Stream
+}
+
+func (r *retired) add(s *Stream) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.streams = append(r.streams, s)
+}
+
+// sweepAtOnce is how many streams are looked at when a new one is made: more than
+// one, so that they do not grow in number, and not all.
+const sweepAtOnce = 16
+
+// sweep looks at the n streams that were not looked at for longest, and forgets
+// those whose events have all come back. One whose device is lost never gives them
+// back, and is forgotten with the device.
+func (r *retired) sweep(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n = min(n, len(r.streams))
+	looked := r.streams[:n]
+	r.streams = r.streams[n:]
+	for _, s := range looked {
+		if s.outstanding() {
+			r.streams = append(r.streams, s)
+		}
+	}
+}
+
+// outstanding polls, and reports whether any mark is not back yet.
+func (s *Stream) outstanding() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.poll()
+	return err != nil || len(s.marks)+len(s.done) > 0
+}
