@@ -43,13 +43,7 @@ func scanAll(ctx context.Context, j job, r *results) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	sys, err := actor.NewSystem(
-		actor.WithRuntime(j.runtime),
-		actor.WithDevices(j.devices),
-		actor.WithVirtual(j.virtual),
-		actor.WithMaxThreads(threads(j.options)),
-		actor.WithLogger(j.log),
-	)
+	sys, err := open(j)
 	if err != nil {
 		return err
 	}
@@ -61,6 +55,17 @@ func scanAll(ctx context.Context, j job, r *results) (err error) {
 		}
 	}()
 	return newPipeline(sys, j, r).run(ctx)
+}
+
+// open opens the system that a job asks for; more may be asked of it than that.
+func open(j job, more ...actor.Option) (*actor.System, error) {
+	return actor.NewSystem(append([]actor.Option{
+		actor.WithRuntime(j.runtime),
+		actor.WithDevices(j.devices),
+		actor.WithVirtual(j.virtual),
+		actor.WithMaxThreads(threads(j.options)),
+		actor.WithLogger(j.log),
+	}, more...)...)
 }
 
 // threads is one for each actor, and one for each device's transfers.

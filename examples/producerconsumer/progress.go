@@ -44,11 +44,19 @@ func newBar(out io.Writer, total int64) *progressbar.ProgressBar {
 		progressbar.OptionSetWriter(out),
 		progressbar.OptionSetDescription("scanning"),
 		progressbar.OptionShowBytes(true),
+		progressbar.OptionUseIECUnits(true),
+		progressbar.OptionShowCount(),               // and so it moves also where a percent takes minutes
+		progressbar.OptionSetRenderBlankState(true), // its clock starts now
 		progressbar.OptionThrottle(65*time.Millisecond),
-		progressbar.OptionFullWidth(),
+		progressbar.OptionSetWidth(barWidth(widthOf(out))),
+		progressbar.OptionUseANSICodes(true), // clears also the ^C that a terminal puts behind it
 		progressbar.OptionClearOnFinish(),
 	)
 }
+
+// barWidth leaves room for the figures beside the bar, and for a ^C: what wraps
+// cannot be cleared.
+func barWidth(columns int) int { return min(max(4, columns-60), 40) }
 
 // add says that bytes more were read.
 func (p *progress) add(bytes int) {

@@ -45,10 +45,12 @@ func (r *report) table(b *strings.Builder) {
 }
 
 func (r *report) summary(b *strings.Builder) {
-	fmt.Fprintf(b, "%d files, %s in %s: %s/s on %s (%s)\n", len(r.Files), size(r.Total.Bytes),
+	fmt.Fprintf(b, "%s, %s in %s: %s/s on %s (%s)\n", number(uint64(len(r.Files)), "file", "files"), size(r.Total.Bytes),
 		r.elapsed.Round(time.Millisecond), size(rate(r.Total.Bytes, r.elapsed)), r.Runtime, strings.Join(r.Devices, ", "))
 	for _, t := range r.Transfers {
-		fmt.Fprintf(b, "%-9s %d copies, %s\n", t.Route+":", t.Count, size(t.Bytes))
+		if t.Count > 0 {
+			fmt.Fprintf(b, "%-9s %s, %s\n", t.Route+":", number(t.Count, "copy", "copies"), size(t.Bytes))
+		}
 	}
 	if r.Verified != nil && *r.Verified {
 		fmt.Fprintln(b, "verified: the CPU counts the same")
@@ -62,6 +64,14 @@ func printable(path string) string {
 		return path
 	}
 	return strconv.Quote(path)
+}
+
+// number is n of something, in words.
+func number(n uint64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatUint(n, 10) + " " + more
 }
 
 // rate is bytes per second, 0 for no time at all.
