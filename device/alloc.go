@@ -19,13 +19,16 @@ func (d *Device) Alloc(s *Stream, bytes uint64, elsewhere bool) (*Block, error) 
 	if b := d.mem.cached(s, class, size, elsewhere); b != nil {
 		return b, nil
 	}
+	if d.mem.incomplete(class) < pollAt(size) && d.mem.sem.TryAcquire(int64(size)) {
+		return d.mem.grow(s, class, size)
+	}
 	if err := d.mem.poll(s.d); err != nil {
 		return nil, err
 	}
 	if b := d.mem.cached(s, class, size, elsewhere); b != nil {
 		return b, nil
 	}
-	if !d.mem.mayGrow(class, size) || !d.mem.sem.TryAcquire(int64(size)) {
+	if d.mem.incomplete(class) >= growLimit(size) || !d.mem.sem.TryAcquire(int64(size)) {
 		return nil, ErrBudget
 	}
 	return d.mem.grow(s, class, size)
@@ -72,7 +75,13 @@ func growLimit(size uint64) int {
 	return 16
 }
 
-func (m *memory) mayGrow(class int, size uint64) bool {
+// pollAt decides how many there must be before an allocation asks the driver which
+// of them are complete. Asking costs a record and a query for each stream that
+// holds some, so small blocks are let come together, up to 1 MiB in all.
+func pollAt(size uint64) int { return int(min(max(1<<20/size, 1), 16)) }
+
+// incomplete is how many released blocks of a class wait for the GPU.
+func (m *memory) incomplete(class int) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0
@@ -83,7 +92,7 @@ func (m *memory) mayGrow(class int, size uint64) bool {
 			}
 		}
 	}
-	return n < growLimit(size)
+	return n
 }
 
 // grow takes a block from the driver, with its bytes of the budget held already.
