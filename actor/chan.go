@@ -117,7 +117,7 @@ func (c *Chan[T]) Send(s *Stream, v T) error {
 		} else {
 			next := c.afterSend(&s.wait, done)
 			c.mu.Unlock()
-			wakeNext(next)
+			next.wakeFrom(s.t)
 			return err
 		}
 		if err := s.cause(); err != nil {
@@ -181,7 +181,7 @@ func (c *Chan[T]) giveUp(q *waitQueue, w *waiter, why error) error {
 	c.mu.Lock()
 	next := q.leave(w)
 	c.mu.Unlock()
-	wakeNext(next)
+	next.wakeFrom(nil)
 	return why
 }
 
@@ -200,7 +200,7 @@ func (c *Chan[T]) Recv(s *Stream) (T, error) {
 		if c.n > 0 {
 			v, next := c.receive(&s.wait, &s.handles)
 			c.mu.Unlock()
-			wakeNext(next)
+			next.wakeFrom(s.t)
 			if s.handles.Len() == 0 {
 				return v, nil
 			}
@@ -287,7 +287,7 @@ func (c *Chan[T]) SendCtx(ctx context.Context, v T) error {
 		if done || err != nil {
 			next := c.afterSend(&w, done)
 			c.mu.Unlock()
-			wakeNext(next)
+			next.wakeFrom(nil)
 			return err
 		}
 		c.senders.add(&w)
@@ -314,12 +314,12 @@ func (c *Chan[T]) RecvCtx(ctx context.Context) (T, error) {
 			if err := buffer.TakeHere(&c.scratch); err != nil {
 				next := c.receivers.leave(&w)
 				c.mu.Unlock()
-				wakeNext(next)
+				next.wakeFrom(nil)
 				return zero, err
 			}
 			v, next := c.receive(&w, &c.scratch)
 			c.mu.Unlock()
-			wakeNext(next)
+			next.wakeFrom(nil)
 			return v, nil
 		}
 		if c.closed {

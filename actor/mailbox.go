@@ -2,6 +2,7 @@ package actor
 
 import (
 	"sync"
+	"sync/atomic"
 
 	proto "github.com/asynkron/protoactor-go/actor"
 )
@@ -20,7 +21,10 @@ type mailbox struct {
 	senders waitQueue // of those who wait for credit
 	watched []*PID    // who has asked to be told of the end
 
+	queued atomic.Int32 // in both queues, so that an empty mailbox is seen without the lock
+
 	invoker proto.MessageInvoker
+	ended   bool          // see over; the actor's thread's
 	process proto.Process // ours in the registry, which tells our end from a namesake's life
 }
 
@@ -71,6 +75,7 @@ func (m *mailbox) PostUserMessage(message any) {
 		return
 	}
 	m.user.push(message)
+	m.queued.Add(1)
 	m.mu.Unlock()
 	m.s.schedule()
 }
@@ -95,21 +100,35 @@ func (m *mailbox) PostSystemMessage(message any) {
 		return
 	}
 	m.system.push(message)
+	m.queued.Add(1)
 	m.mu.Unlock()
 	m.s.schedule()
 }
 
 func (m *mailbox) popSystem() (any, bool) {
+	if m.queued.Load() == 0 {
+		return nil, false
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.system.pop()
+	msg, ok := m.system.pop()
+	if ok {
+		m.queued.Add(-1)
+	}
+	return msg, ok
 }
 
 // popUser takes a message, and gives its credit to somebody who waits for one.
 func (m *mailbox) popUser() (any, bool) {
+	if m.queued.Load() == 0 {
+		return nil, false
+	}
 	m.mu.Lock()
 	msg, ok := m.user.pop()
 	var w *waiter
+	if ok {
+		m.queued.Add(-1)
+	}
 	if ok && m.user.len() < mailboxBound {
 		w = m.senders.pop()
 	}
@@ -121,9 +140,7 @@ func (m *mailbox) popUser() (any, bool) {
 }
 
 func (m *mailbox) empty() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.user.len() == 0 && m.system.len() == 0
+	return m.queued.Load() == 0
 }
 
 func (m *mailbox) hasSystem() bool {
@@ -152,11 +169,15 @@ func isEnd(message any) bool {
 	return false
 }
 
-// over reports whether protoactor has ended the actor: its process is no longer
-// the one that was registered for it.
-func (m *mailbox) over() bool {
+// over reports whether protoactor has ended the actor, as of the last look. Only
+// what the actor's own thread handles can end it.
+func (m *mailbox) over() bool { return m.ended }
+
+// look finds out, after a system message, whether that has ended the actor: its
+// process is no longer the one that was registered for it.
+func (m *mailbox) look() {
 	p, ok := m.s.sys.root.ProcessRegistry.GetLocal(m.s.ref.pid.Id)
-	return !ok || p != m.process
+	m.ended = !ok || p != m.process
 }
 
 // shut refuses messages from now on, and hands what is queued to the dead
@@ -167,9 +188,7 @@ func (m *mailbox) shut() {
 	m.mu.Unlock()
 	dead := m.s.sys.root.DeadLetter
 	for {
-		m.mu.Lock()
-		msg, ok := m.system.pop()
-		m.mu.Unlock()
+		msg, ok := m.popSystem()
 		if !ok {
 			break
 		}

@@ -82,7 +82,7 @@ func (s *Stream) credit(m *mailbox) error {
 		if m.closed {
 			next := m.senders.leave(&s.wait)
 			m.mu.Unlock()
-			wakeNext(next)
+			next.wakeFrom(nil)
 			return ErrNoActor
 		}
 		if m.user.len() < mailboxBound {
@@ -101,16 +101,10 @@ func (s *Stream) credit(m *mailbox) error {
 			m.mu.Lock()
 			next := m.senders.leave(&s.wait)
 			m.mu.Unlock()
-			wakeNext(next)
+			next.wakeFrom(nil)
 			return err
 		}
 		s.park()
-	}
-}
-
-func wakeNext(w *waiter) {
-	if w != nil {
-		w.wake()
 	}
 }
 
@@ -150,7 +144,7 @@ func (sys *System) Send(ctx context.Context, to *PID, message any) error {
 				mail.mu.Lock()
 				next := mail.senders.leave(&w)
 				mail.mu.Unlock()
-				wakeNext(next)
+				next.wakeFrom(nil)
 				return context.Cause(ctx)
 			}
 		}

@@ -108,7 +108,7 @@ func (r *receiving[T]) try(s *Stream, w *waiter) (bool, error) {
 	case c.n > 0:
 		v, next := c.receive(&r.wait, &s.handles)
 		c.mu.Unlock()
-		wakeNext(next)
+		next.wakeFrom(s.t)
 		*r.into = v
 		return true, buffer.Take(s.owner, &s.handles)
 	case c.closed:
@@ -148,7 +148,7 @@ func (x *sending[T]) try(s *Stream, w *waiter) (bool, error) {
 	if done || err != nil {
 		next := c.afterSend(&x.wait, done)
 		c.mu.Unlock()
-		wakeNext(next)
+		next.wakeFrom(s.t)
 		return true, err
 	}
 	if w != nil {
@@ -173,5 +173,5 @@ func (c *Chan[T]) unwait(q *waitQueue, w *waiter, possible func() bool) {
 		next = q.pop()
 	}
 	c.mu.Unlock()
-	wakeNext(next)
+	next.wakeFrom(nil)
 }

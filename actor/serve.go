@@ -108,6 +108,7 @@ func (t *Thread) systemMessage(s *Stream, msg any) {
 	default:
 		t.invoke(s, msg, s.mail.invoker.InvokeSystemMessage)
 	}
+	s.mail.look()
 }
 
 // invoke runs a handler of protoactor's. A panic there is not the function's.
@@ -228,6 +229,7 @@ func (s *Stream) handleOne() bool {
 func (s *Stream) handleSystem(msg any) {
 	s.handling = msg
 	defer func() {
+		s.mail.look()
 		if v := recover(); v != nil {
 			s.failed(msg, &PanicError{s.name, v, debug.Stack()})
 		}

@@ -46,10 +46,11 @@ type Stream struct {
 	stopping  bool
 	strategy  SupervisorStrategy
 
-	ready   atomic.Bool // somebody has woken the coroutine
-	up      atomic.Bool // has its PID and may be served
-	queued  atomic.Bool // on its way to the thread's ready queue
-	running atomic.Bool // the coroutine is resumed
+	ready   atomic.Bool  // somebody has woken the coroutine
+	up      atomic.Bool  // has its PID and may be served
+	asks    atomic.Int32 // length of tasks, so that none is seen without the lock
+	queued  atomic.Bool  // on its way to the thread's ready queue
+	running atomic.Bool  // the coroutine is resumed
 	goid    atomic.Uint64
 
 	mu     sync.Mutex

@@ -42,6 +42,7 @@ func (s *Stream) layToRest() {
 	registry := s.sys.root.ProcessRegistry
 	if !s.mail.over() {
 		registry.Remove(ctx.Self())
+		s.mail.look()
 	}
 	s.mail.mu.Lock()
 	tell := append([]*PID(nil), s.mail.watched...)

@@ -68,6 +68,7 @@ func (s *Stream) ask(r *request) bool {
 		return false
 	}
 	s.tasks.push(r)
+	s.asks.Add(1)
 	s.mu.Unlock()
 	s.schedule()
 	return true
@@ -85,9 +86,15 @@ func (s *Stream) runTasks() {
 }
 
 func (s *Stream) nextTask() *request {
+	if s.asks.Load() == 0 {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, _ := s.tasks.pop()
+	r, ok := s.tasks.pop()
+	if ok {
+		s.asks.Add(-1)
+	}
 	return r
 }
 

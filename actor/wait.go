@@ -21,6 +21,21 @@ func (w *waiter) wake() {
 	}
 }
 
+// wakeFrom is wake, from code that runs on thread t: an actor of the same thread
+// needs neither lock nor wake-up. A nil w is nobody, a nil t any goroutine.
+func (w *waiter) wakeFrom(t *Thread) {
+	switch {
+	case w == nil:
+	case t != nil && w.s != nil && w.s.t == t:
+		w.s.ready.Store(true)
+		if w.s.up.Load() && w.s.queued.CompareAndSwap(false, true) {
+			t.ready.push(w.s)
+		}
+	default:
+		w.wake()
+	}
+}
+
 // waitQueue is first come, first woken. Its owner's lock guards it.
 type waitQueue struct{ first, last *waiter }
 
