@@ -22,19 +22,26 @@ const (
 )
 
 func (gpu) scan(ctx context.Context, j job) (outcome, error) {
-	r := &results{}
+	var r results
+	err := untilLeft(ctx, func() error { return scanAll(ctx, j, &r) })
+	return r.outcome(), err
+}
+
+// untilLeft returns what work does, or, when ctx has ended and work has not soon
+// after that, why ctx has ended; work then goes on alone.
+func untilLeft(ctx context.Context, work func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- scanAll(ctx, j, r) }()
+	go func() { done <- work() }()
 	select {
 	case err := <-done:
-		return r.outcome(), err
+		return err
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-done:
-		return r.outcome(), err
+		return err
 	case <-time.After(grace):
-		return r.outcome(), context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }
 

@@ -61,6 +61,7 @@ func (p *pipeline) run(ctx context.Context) error {
 	}
 	err := g.Wait()
 	p.discard()
+	p.totals.Discard()
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
