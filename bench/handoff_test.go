@@ -6,124 +6,161 @@ import (
 	"testing"
 
 	"github.com/gpuactor/gpuactor/actor"
+	"github.com/gpuactor/gpuactor/bench/null"
 	"github.com/gpuactor/gpuactor/buffer"
+	"github.com/gpuactor/gpuactor/cudart"
 	"github.com/gpuactor/gpuactor/device"
 	"github.com/gpuactor/gpuactor/transfer"
 )
 
-// pipeline sends n buffers, each filled by a kernel, from one actor to another,
-// which brings them to its device, changes and releases them, and checks the last
-// one: a fast wrong answer fails. begin is called when the first warm items have
-// gone through.
-func pipeline(sys *actor.System, from, to actor.Placement, bound, n int, begin func()) error {
-	items := actor.NewChan[buffer.Buf[uint32]](bound)
-	g := sys.Group(context.Background())
-	g.Go("producer", from, func(s *actor.Stream) error {
-		defer items.Close()
-		for i := range n {
-			b, err := buffer.New[uint32](s, itemLen)
-			if err != nil {
-				return err
-			}
-			if err := s.Launch(fill32, device.Linear(itemLen), b.Out(), device.U32(uint32(i)), device.U32(itemLen)); err != nil {
-				return err
-			}
-			if err := items.Send(s, b); err != nil {
-				return err
-			}
+// onEach runs a benchmark on the runtime under test and on the null runtime, which
+// shows what is the library's own. The number of calls of the driver for each
+// operation is reported with both.
+func onEach(b *testing.B, f func(b *testing.B, sys *actor.System, count *Counting), opts ...actor.Option) {
+	open := func(b *testing.B) cudart.Runtime {
+		rt, err := cudart.Open(cudart.Options{Name: runtimeName()})
+		if err != nil {
+			b.Fatal(err)
 		}
-		return nil
-	})
-	g.Go("consumer", to, func(s *actor.Stream) error {
-		got := 0
-		for far, err := range items.All(s) {
-			if err != nil {
-				return err
+		b.Cleanup(func() {
+			if err := rt.Close(); err != nil {
+				b.Error(err)
 			}
-			if got++; got == min(warm, n) {
-				begin()
+		})
+		return rt
+	}
+	run := func(b *testing.B, rt cudart.Runtime) {
+		count := &Counting{Runtime: rt}
+		f(b, newSystem(b, append(opts, actor.WithOpenRuntime(count))...), count)
+	}
+	b.Run("device", func(b *testing.B) { run(b, open(b)) })
+	b.Run("null", func(b *testing.B) { run(b, null.New(2)) })
+}
+
+// reportCalls reports what the driver was called for each of n operations.
+func reportCalls(b *testing.B, c Calls, n int) {
+	b.ReportMetric(float64(c.Submits)/float64(n), "submits/op")
+	b.ReportMetric(float64(c.Records)/float64(n), "records/op")
+	b.ReportMetric(float64(c.Waits)/float64(n), "waits/op")
+	b.ReportMetric(float64(c.Queries)/float64(n), "queries/op")
+}
+
+// BenchmarkHandoff is an item of 4 KiB from one stream to another on a device.
+func BenchmarkHandoff(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		p    Pipeline
+	}{
+		{"back/1", Pipeline{Depth: 1}},
+		{"back/8", Pipeline{Depth: 8}},
+		{"alloc/8", Pipeline{Depth: 8, Alloc: true}},
+	} {
+		for _, colocated := range []bool{false, true} {
+			name := "threads/" + c.name
+			if colocated {
+				name = "colocated/" + c.name
 			}
-			b, err := transfer.Pull(s, far)
-			if err != nil {
-				return err
-			}
-			if err := s.Launch(add32, device.Linear(itemLen), b.InOut(), device.U32(1), device.U32(itemLen)); err != nil {
-				return err
-			}
-			if got == n {
-				if err := check(s, b, uint32(n)); err != nil {
+			b.Run(name, func(b *testing.B) {
+				onEach(b, func(b *testing.B, sys *actor.System, count *Counting) {
+					p := c.p
+					p.Bytes, p.Warm, p.Items = 4*KiB, warm, b.N
+					p.From, p.To = sys.Device(0), sys.Device(0)
+					if colocated {
+						th, err := sys.NewThread(sys.Device(0))
+						if err != nil {
+							b.Fatal(err)
+						}
+						p.From, p.To = actor.On(th), actor.On(th)
+					}
+					var before Calls
+					p.Begin = func() {
+						b.ReportAllocs()
+						before = count.Calls()
+						b.ResetTimer()
+					}
+					p.End = func() {
+						b.StopTimer()
+						reportCalls(b, count.Calls().Sub(before), b.N)
+					}
+					if err := p.Run(sys.Group(context.Background())); err != nil {
+						b.Fatal(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// BenchmarkPull is an item of 4 KiB that is brought to another device.
+func BenchmarkPull(b *testing.B) {
+	onEach(b, func(b *testing.B, sys *actor.System, count *Counting) {
+		items := actor.NewChan[buffer.Buf[uint32]](8)
+		g := sys.Group(context.Background())
+		g.Go("producer", sys.Device(0), func(s *actor.Stream) error {
+			defer items.Close()
+			for i := range warm + b.N {
+				x, err := buffer.New[uint32](s, itemLen)
+				if err != nil {
+					return err
+				}
+				if err := s.Launch(fill32, device.Linear(itemLen), x.Out(), device.U32(uint32(i)), device.U32(itemLen)); err != nil {
+					return err
+				}
+				if err := items.Send(s, x); err != nil {
 					return err
 				}
 			}
-			if err := b.Release(s); err != nil {
-				return err
-			}
-		}
-		if got != n {
-			return fmt.Errorf("%d items arrived, %d were sent", got, n)
-		}
-		return s.Synchronize()
-	})
-	return g.Wait()
-}
-
-func check(s *actor.Stream, b buffer.Buf[uint32], want uint32) error {
-	values, err := transfer.ToSlice(s, b)
-	if err != nil {
-		return err
-	}
-	for i, v := range values {
-		if v != want {
-			return fmt.Errorf("element %d is %d, want %d", i, v, want)
-		}
-	}
-	return nil
-}
-
-func benchmarkPipeline(b *testing.B, sys *actor.System, from, to actor.Placement, bound int) {
-	b.ReportAllocs()
-	if err := pipeline(sys, from, to, bound, warm+b.N, b.ResetTimer); err != nil {
-		b.Fatal(err)
-	}
-}
-
-// BenchmarkHandoff is an item of 4 KiB from one stream to another on a device:
-// allocate, launch, send; receive, launch, release.
-func BenchmarkHandoff(b *testing.B) {
-	for _, bound := range []int{1, 8} {
-		b.Run(fmt.Sprintf("threads/bound=%d", bound), func(b *testing.B) {
-			sys := newSystem(b)
-			benchmarkPipeline(b, sys, sys.Device(0), sys.Device(0), bound)
+			return nil
 		})
-		b.Run(fmt.Sprintf("colocated/bound=%d", bound), func(b *testing.B) {
-			sys := newSystem(b)
-			th, err := sys.NewThread(sys.Device(0))
-			if err != nil {
-				b.Fatal(err)
+		g.Go("consumer", sys.Device(1), func(s *actor.Stream) error {
+			for i := range warm + b.N {
+				if i == warm {
+					b.ReportAllocs()
+					b.ResetTimer()
+				}
+				far, err := items.Recv(s)
+				if err != nil {
+					return err
+				}
+				near, err := transfer.Pull(s, far)
+				if err != nil {
+					return err
+				}
+				if i == warm+b.N-1 {
+					b.StopTimer()
+					if err := checkWords(s, near, uint32(i)); err != nil {
+						return err
+					}
+				}
+				if err := near.Release(s); err != nil {
+					return err
+				}
 			}
-			benchmarkPipeline(b, sys, actor.On(th), actor.On(th), bound)
+			return nil
 		})
-	}
-}
-
-// BenchmarkPull is the same to another device.
-func BenchmarkPull(b *testing.B) {
-	sys := newSystem(b, actor.WithVirtual(2))
-	benchmarkPipeline(b, sys, sys.Device(0), sys.Device(1), 8)
+		if err := g.Wait(); err != nil {
+			b.Fatal(err)
+		}
+	}, actor.WithVirtual(2))
 }
 
 // BenchmarkLaunch is a launch of a kernel with three arguments.
 func BenchmarkLaunch(b *testing.B) {
-	sys := newSystem(b)
-	g := sys.Group(context.Background())
-	g.Go("launcher", sys.Device(0), func(s *actor.Stream) error {
-		buf, err := buffer.New[uint32](s, itemLen)
-		if err != nil {
-			return err
-		}
-		launch := func(n int) error {
-			for i := range n {
-				if err := s.Launch(fill32, device.Linear(itemLen), buf.Out(), device.U32(uint32(i)), device.U32(itemLen)); err != nil {
+	onEach(b, func(b *testing.B, sys *actor.System, count *Counting) {
+		g := sys.Group(context.Background())
+		g.Go("launcher", sys.Device(0), func(s *actor.Stream) error {
+			buf, err := zeroed(s)
+			if err != nil {
+				return err
+			}
+			if err := s.Synchronize(); err != nil {
+				return err
+			}
+			b.ReportAllocs()
+			before := count.Calls()
+			b.ResetTimer()
+			for i := range b.N {
+				if err := add1(s, buf); err != nil {
 					return err
 				}
 				if i%256 == 255 {
@@ -132,48 +169,44 @@ func BenchmarkLaunch(b *testing.B) {
 					}
 				}
 			}
-			return s.Synchronize()
+			if err := s.Synchronize(); err != nil {
+				return err
+			}
+			b.StopTimer()
+			reportCalls(b, count.Calls().Sub(before), b.N)
+			if err := checkWords(s, buf, uint32(b.N)); err != nil {
+				return err
+			}
+			return buf.Release(s)
+		})
+		if err := g.Wait(); err != nil {
+			b.Fatal(err)
 		}
-		if err := launch(warm); err != nil {
-			return err
-		}
-		b.ReportAllocs()
-		b.ResetTimer()
-		if err := launch(b.N); err != nil {
-			return err
-		}
-		b.StopTimer()
-		if err := check(s, buf, uint32(b.N-1)); err != nil {
-			return err
-		}
-		return buf.Release(s)
 	})
-	if err := g.Wait(); err != nil {
-		b.Fatal(err)
-	}
 }
 
 // BenchmarkAlloc is a buffer allocated and released again: no driver call.
 func BenchmarkAlloc(b *testing.B) {
-	sys := newSystem(b)
-	g := sys.Group(context.Background())
-	g.Go("allocator", sys.Device(0), func(s *actor.Stream) error {
-		b.ReportAllocs()
-		for b.Loop() {
-			buf, err := buffer.New[uint32](s, itemLen)
-			if err != nil {
-				return err
+	onEach(b, func(b *testing.B, sys *actor.System, count *Counting) {
+		g := sys.Group(context.Background())
+		g.Go("allocator", sys.Device(0), func(s *actor.Stream) error {
+			b.ReportAllocs()
+			for b.Loop() {
+				buf, err := buffer.New[uint32](s, itemLen)
+				if err != nil {
+					return err
+				}
+				if err := buf.Release(s); err != nil {
+					return err
+				}
 			}
-			if err := buf.Release(s); err != nil {
-				return err
+			if n := count.Calls().Driver(); n != 1 {
+				return fmt.Errorf("the driver was called %d times, and not once", n)
 			}
+			return nil
+		})
+		if err := g.Wait(); err != nil {
+			b.Fatal(err)
 		}
-		if n := sys.Device(0).Memory().Allocs; n != 1 {
-			return fmt.Errorf("the driver allocated %d times", n)
-		}
-		return nil
 	})
-	if err := g.Wait(); err != nil {
-		b.Fatal(err)
-	}
 }

@@ -6,32 +6,28 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/gpuactor/gpuactor/actor"
 	"github.com/gpuactor/gpuactor/cudart"
-	"github.com/gpuactor/gpuactor/cudart/cudarttest"
 	_ "github.com/gpuactor/gpuactor/cudart/nvidia"
 	_ "github.com/gpuactor/gpuactor/cudart/sim"
-	"github.com/gpuactor/gpuactor/device"
 )
 
-var (
-	module = device.NewModule(cudarttest.Kernels)
-	fill32 = module.Kernel("fill32", device.Out[uint32](), device.Scalar[uint32](), device.Scalar[uint32]())
-	add32  = module.Kernel("add32", device.InOut[uint32](), device.Scalar[uint32](), device.Scalar[uint32]())
-)
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// itemLen is the length of the items: 4 KiB.
-const itemLen = 1024
+// runtimeName is what GPUACTOR_RUNTIME says, or the simulator.
+func runtimeName() string {
+	if name := os.Getenv(cudart.Env); name != "" {
+		return name
+	}
+	return "sim"
+}
 
-// newSystem opens two devices: the simulator's, or two contexts of the one GPU
-// where GPUACTOR_RUNTIME says nvidia.
+// newSystem opens a system that ends with the test.
 func newSystem(tb testing.TB, opts ...actor.Option) *actor.System {
 	tb.Helper()
-	name := os.Getenv(cudart.Env)
-	if name == "" {
-		name = "sim"
-	}
-	sys, err := actor.NewSystem(append([]actor.Option{actor.WithRuntime(name)}, opts...)...)
+	sys, err := actor.NewSystem(opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,150 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/gpuactor/gpuactor/actor"
+	"github.com/gpuactor/gpuactor/bench/null"
+	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/cudart/cudarttest"
+	"github.com/gpuactor/gpuactor/device"
+)
+
+// The kernels are those of the baseline: one PTX.
+var (
+	module = device.NewModule(cudarttest.Kernels)
+	fill32 = module.Kernel("fill32", device.Out[uint32](), device.Scalar[uint32](), device.Scalar[uint32]())
+	add32  = module.Kernel("add32", device.InOut[uint32](), device.Scalar[uint32](), device.Scalar[uint32]())
+	idle   = module.Kernel("idle")
+)
+
+// Rig keeps the systems that rounds run on, since opening one takes longer than a
+// round. It is used by one goroutine.
+type Rig struct {
+	Runtime string // auto, nvidia or sim; empty: GPUACTOR_RUNTIME, else auto
+	Quick   bool   // a fraction of the work: does it run, not how fast
+
+	rt    cudart.Runtime
+	null  *null.Runtime
+	halls map[setup]*hall
+}
+
+// setup is what systems differ in.
+type setup struct {
+	policy   actor.Policy
+	virtual  int  // contexts on the first GPU
+	null     bool // on the null runtime
+	counting bool
+}
+
+// hall is a system with what rounds of it share.
+type hall struct {
+	*actor.System
+	count   *Counting // where it counts
+	threads []*actor.Thread
+}
+
+// hall opens a system, or finds the one that it opened before.
+func (r *Rig) hall(s setup) (*hall, error) {
+	if h := r.halls[s]; h != nil {
+		return h, nil
+	}
+	rt, err := r.runtime(s)
+	if err != nil {
+		return nil, err
+	}
+	h := &hall{}
+	if s.counting {
+		h.count = &Counting{Runtime: rt}
+		rt = h.count
+	}
+	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	opts := []actor.Option{actor.WithOpenRuntime(rt), actor.WithPolicy(s.policy), actor.WithLogger(quiet), actor.WithMaxThreads(2000)}
+	if s.virtual > 0 {
+		opts = append(opts, actor.WithVirtual(s.virtual))
+	} else {
+		opts = append(opts, actor.WithDevices(1))
+	}
+	if h.System, err = actor.NewSystem(opts...); err != nil {
+		return nil, err
+	}
+	if err := h.Load(module); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	if r.halls == nil {
+		r.halls = map[setup]*hall{}
+	}
+	r.halls[s] = h
+	return h, nil
+}
+
+func (r *Rig) runtime(s setup) (cudart.Runtime, error) {
+	if s.null {
+		if r.null == nil {
+			r.null = null.New(2)
+		}
+		return r.null, nil
+	}
+	if r.rt == nil {
+		rt, err := cudart.Open(cudart.Options{Name: r.Runtime})
+		if err != nil {
+			return nil, err
+		}
+		r.rt = rt
+	}
+	return r.rt, nil
+}
+
+// thread is the ith of the threads that actors of the hall share.
+func (h *hall) thread(i int) (*actor.Thread, error) {
+	for len(h.threads) <= i {
+		t, err := h.NewThread(h.Device(0))
+		if err != nil {
+			return nil, err
+		}
+		h.threads = append(h.threads, t)
+	}
+	return h.threads[i], nil
+}
+
+func (h *hall) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return h.Close(ctx)
+}
+
+// Close closes the systems and the runtime.
+func (r *Rig) Close() error {
+	var errs []error
+	for _, h := range r.halls {
+		errs = append(errs, h.close())
+	}
+	clear(r.halls)
+	if r.rt != nil {
+		errs = append(errs, r.rt.Close())
+		r.rt = nil
+	}
+	return errors.Join(errs...)
+}
+
+// few is n, or a small part of it in a quick rig.
+func (r *Rig) few(n int) int {
+	if r.Quick {
+		return max(n/100, min(n, 200))
+	}
+	return n
+}
+
+// limit is how long a round may take.
+const limit = time.Minute
+
+// group runs the actors of a round.
+func (h *hall) group() (*actor.Group, context.CancelFunc) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("bench: a round took more than %v", limit))
+	return h.Group(ctx), cancel
+}

@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func quickRig(t *testing.T) *Rig {
+	t.Helper()
+	r := &Rig{Quick: true, Runtime: runtimeName()}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// Each round runs twice, since the second one finds what the first one left.
+func TestEveryRound(t *testing.T) {
+	r := quickRig(t)
+	seen := map[[2]string]bool{}
+	for _, c := range Rounds() {
+		if id := [2]string{c.Case, c.Side}; seen[id] {
+			t.Errorf("%s of %s stands there twice", c.Side, c.Case)
+		} else {
+			seen[id] = true
+		}
+		if testing.Short() && strings.Contains(c.Case, "256MiB") {
+			continue
+		}
+		for range 2 {
+			res := r.Run(c.Case, c.Side)
+			if res.Error != "" || res.Unit != c.Unit || res.Value < 0 {
+				t.Errorf("%+v", res)
+			}
+		}
+		t.Logf("%s %s %v", c.Case, c.Side, c.Unit)
+	}
+}
+
+func TestServe(t *testing.T) {
+	r := quickRig(t)
+	var out bytes.Buffer
+	if err := r.Serve(strings.NewReader("alloc go\nno such\n"), &out); err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(&out)
+	var first, second Result
+	if err := dec.Decode(&first); err != nil {
+		t.Fatal(err)
+	}
+	if err := dec.Decode(&second); err != nil {
+		t.Fatal(err)
+	}
+	if first.Error != "" || first.Unit != Nanoseconds || first.Value <= 0 {
+		t.Errorf("first: %+v", first)
+	}
+	if second.Error == "" || second.Case != "no" || second.Side != "such" {
+		t.Errorf("second: %+v", second)
+	}
+	if err := r.Serve(strings.NewReader("half\n"), &out); err == nil {
+		t.Error("half a request was served")
+	}
+}
