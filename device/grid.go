@@ -21,7 +21,7 @@ const linearBlock = 256
 // Linear is a grid of at least n threads in one dimension, in blocks of 256. A
 // kernel compares its index with n. Linear(0) is a grid of one block.
 func Linear(n int) Grid {
-	blocks := max(1, (int64(n)+linearBlock-1)/linearBlock)
+	blocks := max(1, 1+(int64(n)-1)/linearBlock) // without an overflow for the largest n
 	return Grid{Blocks: cudart.Dim3{X: uint32(min(blocks, math.MaxUint32)), Y: 1, Z: 1}, Threads: cudart.Dim3{X: linearBlock, Y: 1, Z: 1}}
 }
 
