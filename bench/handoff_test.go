@@ -9,6 +9,7 @@ import (
 	"github.com/gpuactor/gpuactor/bench/null"
 	"github.com/gpuactor/gpuactor/buffer"
 	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/cudart/cudarttest"
 	"github.com/gpuactor/gpuactor/device"
 	"github.com/gpuactor/gpuactor/transfer"
 )
@@ -16,7 +17,7 @@ import (
 // onEach runs a benchmark on the runtime under test and on the null runtime, which
 // shows what is the library's own. The number of calls of the driver for each
 // operation is reported with both.
-func onEach(b *testing.B, f func(b *testing.B, sys *actor.System, count *Counting), opts ...actor.Option) {
+func onEach(b *testing.B, f func(b *testing.B, sys *actor.System, count *cudarttest.Counter), opts ...actor.Option) {
 	open := func(b *testing.B) cudart.Runtime {
 		rt, err := cudart.Open(cudart.Options{Name: runtimeName()})
 		if err != nil {
@@ -30,7 +31,7 @@ func onEach(b *testing.B, f func(b *testing.B, sys *actor.System, count *Countin
 		return rt
 	}
 	run := func(b *testing.B, rt cudart.Runtime) {
-		count := &Counting{Runtime: rt}
+		count := cudarttest.Counting(rt)
 		f(b, newSystem(b, append(opts, actor.WithOpenRuntime(count))...), count)
 	}
 	b.Run("device", func(b *testing.B) { run(b, open(b)) })
@@ -38,11 +39,10 @@ func onEach(b *testing.B, f func(b *testing.B, sys *actor.System, count *Countin
 }
 
 // reportCalls reports what the driver was called for each of n operations.
-func reportCalls(b *testing.B, c Calls, n int) {
-	b.ReportMetric(float64(c.Submits)/float64(n), "submits/op")
-	b.ReportMetric(float64(c.Records)/float64(n), "records/op")
-	b.ReportMetric(float64(c.Waits)/float64(n), "waits/op")
-	b.ReportMetric(float64(c.Queries)/float64(n), "queries/op")
+func reportCalls(b *testing.B, c calls, n int) {
+	b.ReportMetric(float64(c.crossings)/float64(n), "crossings/op")
+	b.ReportMetric(float64(c.records)/float64(n), "records/op")
+	b.ReportMetric(float64(c.waits)/float64(n), "waits/op")
 }
 
 // BenchmarkHandoff is an item of 4 KiB from one stream to another on a device.
@@ -61,7 +61,7 @@ func BenchmarkHandoff(b *testing.B) {
 				name = "colocated/" + c.name
 			}
 			b.Run(name, func(b *testing.B) {
-				onEach(b, func(b *testing.B, sys *actor.System, count *Counting) {
+				onEach(b, func(b *testing.B, sys *actor.System, count *cudarttest.Counter) {
 					p := c.p
 					p.Bytes, p.Warm, p.Items = 4*KiB, warm, b.N
 					p.From, p.To = sys.Device(0), sys.Device(0)
@@ -72,15 +72,15 @@ func BenchmarkHandoff(b *testing.B) {
 						}
 						p.From, p.To = actor.On(th), actor.On(th)
 					}
-					var before Calls
+					var before calls
 					p.Begin = func() {
 						b.ReportAllocs()
-						before = count.Calls()
+						before = callsOf(count)
 						b.ResetTimer()
 					}
 					p.End = func() {
 						b.StopTimer()
-						reportCalls(b, count.Calls().Sub(before), b.N)
+						reportCalls(b, callsOf(count).since(before), b.N)
 					}
 					if err := p.Run(sys.Group(context.Background())); err != nil {
 						b.Fatal(err)
@@ -93,7 +93,7 @@ func BenchmarkHandoff(b *testing.B) {
 
 // BenchmarkPull is an item of 4 KiB that is brought to another device.
 func BenchmarkPull(b *testing.B) {
-	onEach(b, func(b *testing.B, sys *actor.System, count *Counting) {
+	onEach(b, func(b *testing.B, sys *actor.System, count *cudarttest.Counter) {
 		items := actor.NewChan[buffer.Buf[uint32]](8)
 		g := sys.Group(context.Background())
 		g.Go("producer", sys.Device(0), func(s *actor.Stream) error {
@@ -146,7 +146,7 @@ func BenchmarkPull(b *testing.B) {
 
 // BenchmarkLaunch is a launch of a kernel with three arguments.
 func BenchmarkLaunch(b *testing.B) {
-	onEach(b, func(b *testing.B, sys *actor.System, count *Counting) {
+	onEach(b, func(b *testing.B, sys *actor.System, count *cudarttest.Counter) {
 		g := sys.Group(context.Background())
 		g.Go("launcher", sys.Device(0), func(s *actor.Stream) error {
 			buf, err := zeroed(s)
@@ -157,7 +157,7 @@ func BenchmarkLaunch(b *testing.B) {
 				return err
 			}
 			b.ReportAllocs()
-			before := count.Calls()
+			before := callsOf(count)
 			b.ResetTimer()
 			for i := range b.N {
 				if err := add1(s, buf); err != nil {
@@ -173,7 +173,7 @@ func BenchmarkLaunch(b *testing.B) {
 				return err
 			}
 			b.StopTimer()
-			reportCalls(b, count.Calls().Sub(before), b.N)
+			reportCalls(b, callsOf(count).since(before), b.N)
 			if err := checkWords(s, buf, uint32(b.N)); err != nil {
 				return err
 			}
@@ -187,10 +187,11 @@ func BenchmarkLaunch(b *testing.B) {
 
 // BenchmarkAlloc is a buffer allocated and released again: no driver call.
 func BenchmarkAlloc(b *testing.B) {
-	onEach(b, func(b *testing.B, sys *actor.System, count *Counting) {
+	onEach(b, func(b *testing.B, sys *actor.System, count *cudarttest.Counter) {
 		g := sys.Group(context.Background())
 		g.Go("allocator", sys.Device(0), func(s *actor.Stream) error {
 			b.ReportAllocs()
+			before := count.Calls()
 			for b.Loop() {
 				buf, err := buffer.New[uint32](s, itemLen)
 				if err != nil {
@@ -200,7 +201,7 @@ func BenchmarkAlloc(b *testing.B) {
 					return err
 				}
 			}
-			if n := count.Calls().Driver(); n != 1 {
+			if n := count.Calls() - before; n != 1 {
 				return fmt.Errorf("the driver was called %d times, and not once", n)
 			}
 			return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/gpuactor/gpuactor/actor"
 	"github.com/gpuactor/gpuactor/buffer"
 	"github.com/gpuactor/gpuactor/device"
-	"github.com/gpuactor/gpuactor/transfer"
 )
 
 // itemLen is the length of small buffers: 4 KiB.
@@ -17,7 +16,11 @@ const itemLen = 4 * KiB / 4
 
 // zeroed is a buffer of zeros, for kernels that count in it.
 func zeroed(s *actor.Stream) (buffer.Buf[uint32], error) {
-	return transfer.FromSlice(s, make([]uint32, itemLen))
+	b, err := buffer.New[uint32](s, itemLen)
+	if err != nil {
+		return b, err
+	}
+	return b, b.Fill(s, 0)
 }
 
 // add1 launches a kernel that adds one to each word.

@@ -45,7 +45,7 @@ type setup struct {
 // hall is a system with what rounds of it share.
 type hall struct {
 	*actor.System
-	count   *Counting // where it counts
+	count   *cudarttest.Counter // where it counts
 	threads []*actor.Thread
 }
 
@@ -60,7 +60,7 @@ func (r *Rig) hall(s setup) (*hall, error) {
 	}
 	h := &hall{}
 	if s.counting {
-		h.count = &Counting{Runtime: rt}
+		h.count = cudarttest.Counting(rt)
 		rt = h.count
 	}
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -130,6 +130,18 @@ func (r *Rig) Close() error {
 		r.rt = nil
 	}
 	return errors.Join(errs...)
+}
+
+// calls is what a runtime was asked for.
+type calls struct{ crossings, launches, records, waits int }
+
+func callsOf(c *cudarttest.Counter) calls {
+	return calls{c.Calls(), c.Commands(cudart.OpLaunch), c.Commands(cudart.OpRecord), c.Commands(cudart.OpWait)}
+}
+
+// since is what it was asked for after before.
+func (c calls) since(before calls) calls {
+	return calls{c.crossings - before.crossings, c.launches - before.launches, c.records - before.records, c.waits - before.waits}
 }
 
 // few is n, or a small part of it in a quick rig.
