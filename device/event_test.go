@@ -1,6 +1,7 @@
 package device
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -91,7 +92,11 @@ func TestI1_AnEventIsNotReusedWhileSomebodyMayWaitForIt(t *testing.T) {
 	}
 	_, err := b.Flush(false)
 	r.ok(err)
-	r.until("the mark serves again", func() bool { r.ok(a.Poll()); return recorded(1) || mark.n != p.n })
+	r.ok(a.Poll())
+	if a.mu.Lock(); !slices.Contains(a.spare, mark) {
+		t.Error("not ready to be recorded again when the wait has been submitted")
+	}
+	a.mu.Unlock()
 }
 
 // The events and blocks of streams that ended with work in flight come back.
