@@ -92,7 +92,7 @@ func (c *Chan[T]) Discard() int {
 	defer c.mu.Unlock()
 	for c.n > 0 {
 		c.scratch.Reset()
-		c.collect(&c.ring[c.head], &c.scratch)
+		c.collectLocked(&c.ring[c.head], &c.scratch)
 		dropped += buffer.Drop(&c.scratch)
 		c.advance()
 	}
@@ -239,7 +239,7 @@ func (c *Chan[T]) expect(who *device.Stream) {
 // who is to be woken.
 func (c *Chan[T]) receive(w *waiter, h *buffer.Handles) (T, *waiter) {
 	h.Reset()
-	c.collect(&c.ring[c.head], h)
+	c.collectLocked(&c.ring[c.head], h)
 	v := c.ring[c.head]
 	c.advance()
 	if w.q == &c.receivers {
@@ -278,12 +278,12 @@ func (c *Chan[T]) SendCtx(ctx context.Context, v T) error {
 	for {
 		c.mu.Lock()
 		c.scratch.Reset()
-		c.collect(&v, &c.scratch)
-		err := buffer.CanGive(nil, &c.scratch)
-		done := false
-		if err == nil {
-			done, err = c.offer(nil, &v, device.Point{})
+		c.collectLocked(&v, &c.scratch)
+		if err := buffer.CanGive(nil, &c.scratch); err != nil {
+			c.mu.Unlock()
+			return c.giveUp(&c.senders, &w, err)
 		}
+		done, err := c.offer(nil, &v, device.Point{})
 		if done || err != nil {
 			next := c.afterSend(&w, done)
 			c.mu.Unlock()
@@ -310,7 +310,7 @@ func (c *Chan[T]) RecvCtx(ctx context.Context) (T, error) {
 		c.expect(&severalStreams)
 		if c.n > 0 {
 			c.scratch.Reset()
-			c.collect(&c.ring[c.head], &c.scratch)
+			c.collectLocked(&c.ring[c.head], &c.scratch)
 			if err := buffer.TakeHere(&c.scratch); err != nil {
 				next := c.receivers.leave(&w)
 				c.mu.Unlock()
@@ -346,4 +346,21 @@ func (c *Chan[T]) collect(v *T, h *buffer.Handles) {
 		return
 	}
 	c.plan.Fields(unsafe.Pointer(v), h)
+}
+
+// collectLocked is collect under mu, which it gives up where the value's own method
+// panics: that is the end of the caller, and not of the channel.
+func (c *Chan[T]) collectLocked(v *T, h *buffer.Handles) {
+	if c.plan.Listed() {
+		returned := false
+		defer func() {
+			if !returned {
+				c.mu.Unlock()
+			}
+		}()
+		c.collect(v, h)
+		returned = true
+		return
+	}
+	c.collect(v, h)
 }

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	proto "github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gpuactor/gpuactor/buffer"
 )
 
 // mailbox is the protoactor mailbox of a stream actor. It takes what comes, from
@@ -14,12 +16,13 @@ import (
 type mailbox struct {
 	s *Stream
 
-	mu      sync.Mutex
-	system  queue[any]
-	user    queue[any]
-	closed  bool
-	senders waitQueue // of those who wait for credit
-	watched []*PID    // who has asked to be told of the end
+	mu       sync.Mutex
+	system   queue[any]
+	user     queue[any]
+	promised int // credits given to senders whose messages are not queued yet
+	closed   bool
+	senders  waitQueue // of those who wait for credit
+	watched  []*PID    // who has asked to be told of the end
 
 	queued atomic.Int32 // in both queues, so that an empty mailbox is seen without the lock
 
@@ -35,12 +38,9 @@ func (m *mailbox) RegisterHandlers(i proto.MessageInvoker, _ proto.Dispatcher) {
 // Start is part of protoactor's Mailbox. It is called once the PID is ours; a
 // spawn under a taken name never gets here.
 func (m *mailbox) Start() {
-	self := m.self()
-	m.process, _ = m.s.sys.root.ProcessRegistry.GetLocal(self.Id)
-	m.s.started(self)
+	m.process, _ = m.s.sys.root.ProcessRegistry.GetLocal(m.s.ref.pid.Id)
+	m.s.started()
 }
-
-func (m *mailbox) self() *PID { return m.invoker.(proto.Context).Self() }
 
 // UserMessageCount is part of protoactor's Mailbox.
 func (m *mailbox) UserMessageCount() int {
@@ -51,11 +51,11 @@ func (m *mailbox) UserMessageCount() int {
 
 // PostUserMessage is part of protoactor's Mailbox. It runs on the sender's goroutine.
 func (m *mailbox) PostUserMessage(message any) {
-	if message == nil {
-		m.s.sys.deadLetter(m.s.ref.pid, "a nil message")
+	_, content, sender := proto.UnwrapEnvelope(message)
+	if content == nil {
+		m.s.sys.log.Warn("actor: dropped", "message", "nil", "to", pidName(m.s.ref.pid))
 		return
 	}
-	_, content, sender := proto.UnwrapEnvelope(message)
 	if batch, ok := content.(proto.MessageBatch); ok {
 		// The elements, and not the batch itself after them.
 		for _, one := range batch.GetMessages() {
@@ -68,16 +68,38 @@ func (m *mailbox) PostUserMessage(message any) {
 		m.s.sys.root.DeadLetter.SendUserMessage(m.s.ref.pid, message)
 		return
 	}
+	m.enqueue(message, false)
+}
+
+// enqueue queues a message whose buffers have been handed over already. credited
+// says that its sender has a credit, which it uses up.
+func (m *mailbox) enqueue(message any, credited bool) {
 	m.mu.Lock()
+	if credited {
+		m.promised--
+	}
 	if m.closed {
 		m.mu.Unlock()
-		m.s.sys.root.DeadLetter.SendUserMessage(m.s.ref.pid, message)
+		m.undeliverable(message)
 		return
 	}
 	m.user.push(message)
 	m.queued.Add(1)
 	m.mu.Unlock()
 	m.s.schedule()
+}
+
+// undeliverable ends a message whose buffers have been handed over and that nobody
+// will handle: they are released, and a request is answered. Only here is it certain
+// that a buffer in flight is this message's, and not one that a channel holds while
+// the message has a stale copy.
+func (m *mailbox) undeliverable(message any) {
+	_, content, _ := proto.UnwrapEnvelope(message)
+	var hs buffer.Handles
+	if collect(content, &hs) == nil && hs.Len() > 0 {
+		m.s.sys.reclaimed.Add(int64(buffer.Drop(&hs)))
+	}
+	m.s.sys.root.DeadLetter.SendUserMessage(m.s.ref.pid, message)
 }
 
 // PostSystemMessage is part of protoactor's Mailbox.
@@ -102,6 +124,9 @@ func (m *mailbox) PostSystemMessage(message any) {
 	m.system.push(message)
 	m.queued.Add(1)
 	m.mu.Unlock()
+	if isEnd(message) {
+		m.s.endLife() // now: the actor may be waiting for it outside the library
+	}
 	m.s.schedule()
 }
 
@@ -125,18 +150,71 @@ func (m *mailbox) popUser() (any, bool) {
 	}
 	m.mu.Lock()
 	msg, ok := m.user.pop()
-	var w *waiter
+	var next *waiter
 	if ok {
 		m.queued.Add(-1)
-	}
-	if ok && m.user.len() < mailboxBound {
-		w = m.senders.pop()
+		next = m.credit()
 	}
 	m.mu.Unlock()
-	if w != nil {
-		w.wake()
-	}
+	next.wakeFrom(nil)
 	return msg, ok
+}
+
+// credit finds, under mu, who waits for a credit that there is now.
+func (m *mailbox) credit() *waiter {
+	if m.full() {
+		return nil
+	}
+	return m.senders.pop()
+}
+
+// full reports, under mu, whether there is no credit left.
+func (m *mailbox) full() bool { return m.user.len()+m.promised >= mailboxBound && !m.closed }
+
+// take takes a credit where there is one, and otherwise enters w among those who
+// wait for one. It fails where the actor has ended.
+func (m *mailbox) take(w *waiter) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.full() {
+		m.senders.add(w)
+		return false, nil
+	}
+	if w.q == &m.senders {
+		m.senders.remove(w)
+	}
+	if m.closed {
+		return false, ErrNoActor
+	}
+	m.promised++
+	return true, nil
+}
+
+// overdraw takes a credit that is not there.
+func (m *mailbox) overdraw(w *waiter) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w.q == &m.senders {
+		m.senders.remove(w)
+	}
+	m.promised++
+}
+
+// giveBack gives back a credit that was not used.
+func (m *mailbox) giveBack() {
+	m.mu.Lock()
+	m.promised--
+	next := m.credit()
+	m.mu.Unlock()
+	next.wakeFrom(nil)
+}
+
+// leave ends a wait for credit.
+func (m *mailbox) leave(w *waiter) {
+	m.mu.Lock()
+	next := m.senders.leave(w)
+	m.mu.Unlock()
+	next.wakeFrom(nil)
 }
 
 func (m *mailbox) empty() bool {
@@ -186,14 +264,13 @@ func (m *mailbox) shut() {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
-	dead := m.s.sys.root.DeadLetter
 	for {
 		msg, ok := m.popSystem()
 		if !ok {
 			break
 		}
 		if _, watch := msg.(*proto.Watch); watch {
-			dead.SendSystemMessage(m.s.ref.pid, msg)
+			m.s.sys.root.DeadLetter.SendSystemMessage(m.s.ref.pid, msg)
 		}
 	}
 	for {
@@ -201,7 +278,7 @@ func (m *mailbox) shut() {
 		if !ok {
 			break
 		}
-		dead.SendUserMessage(m.s.ref.pid, msg)
+		m.undeliverable(msg)
 	}
 	for {
 		m.mu.Lock()

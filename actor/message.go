@@ -40,21 +40,45 @@ func (s *Stream) send(to *PID, message, envelope any) error {
 		return err
 	}
 	s.handles.Reset()
-	if err := collect(message, &s.handles); err != nil {
+	if err := carries(to, mail, message, &s.handles); err != nil {
 		return err
 	}
-	if s.handles.Len() > 0 && mail == nil {
-		return fmt.Errorf("actor: %s carries buffers, and %s is not a stream actor: %w", reflect.TypeOf(message), to.Id, buffer.ErrNoStream)
+	if mail == nil {
+		process.SendUserMessage(to, envelope)
+		return nil
 	}
 	if err := s.credit(mail); err != nil {
 		return err
 	}
 	if err := s.handOver(); err != nil {
+		mail.giveBack()
 		return err
 	}
-	process.SendUserMessage(to, envelope)
+	mail.enqueue(envelope, true)
 	return nil
 }
+
+// carries lists the buffers that a message carries, and refuses what may not be sent.
+func carries(to *PID, mail *mailbox, message any, hs *buffer.Handles) error {
+	switch message.(type) {
+	case nil:
+		return errNilMessage
+	case proto.MessageBatch:
+		return errBatch
+	}
+	if err := collect(message, hs); err != nil {
+		return err
+	}
+	if hs.Len() > 0 && mail == nil {
+		return fmt.Errorf("actor: %T carries buffers, and %s is not a stream actor: %w", message, to.Id, buffer.ErrNoStream)
+	}
+	return nil
+}
+
+var (
+	errNilMessage = errors.New("actor: nil is not a message")
+	errBatch      = errors.New("actor: a batch has no credit: send its messages one by one")
+)
 
 // handOver gives away what s.handles lists, behind everything that s has issued.
 func (s *Stream) handOver() error {
@@ -74,38 +98,44 @@ func (s *Stream) handOver() error {
 
 // credit waits until the mailbox is below its bound.
 func (s *Stream) credit(m *mailbox) error {
-	if m == nil || m == s.mail { // to oneself: waiting would be for ever
-		return nil
-	}
 	for {
-		m.mu.Lock()
-		if m.closed {
-			next := m.senders.leave(&s.wait)
-			m.mu.Unlock()
-			next.wakeFrom(nil)
-			return ErrNoActor
+		if ok, err := m.take(&s.wait); ok || err != nil {
+			return err
 		}
-		if m.user.len() < mailboxBound {
-			if s.wait.q == &m.senders {
-				m.senders.remove(&s.wait)
-			}
-			m.mu.Unlock()
+		if s.waitsForItself(m) {
+			m.overdraw(&s.wait)
 			return nil
 		}
-		m.senders.add(&s.wait)
-		m.mu.Unlock()
-		if _, err := s.cuda.Flush(false); err != nil {
+		err := s.cause()
+		if err == nil && s.cuda.Pending() > 0 {
+			_, err = s.cuda.Flush(false)
+		}
+		if err != nil {
+			m.leave(&s.wait)
 			return err
 		}
-		if err := s.cause(); err != nil {
-			m.mu.Lock()
-			next := m.senders.leave(&s.wait)
-			m.mu.Unlock()
-			next.wakeFrom(nil)
-			return err
+		s.blocked.Store(m)
+		if !s.waitsForItself(m) { // again: the others of a circle may have missed us until now
+			s.park()
 		}
-		s.park()
+		s.blocked.Store(nil)
 	}
+}
+
+// waitsForItself reports whether waiting for credit of m would be for ever: because
+// it is our own mailbox, or because its actor waits, through others perhaps, for
+// credit of ours. The one who notices goes over the bound.
+func (s *Stream) waitsForItself(m *mailbox) bool {
+	for range s.sys.actors() {
+		if m == nil || m.s.fn != nil { // a function's mailbox is emptied while it waits
+			return false
+		}
+		if m == s.mail {
+			return true
+		}
+		m = m.s.blocked.Load()
+	}
+	return false
 }
 
 // Send sends a message from an ordinary goroutine, which has no stream and so can
@@ -117,45 +147,35 @@ func (sys *System) Send(ctx context.Context, to *PID, message any) error {
 		return err
 	}
 	var hs buffer.Handles
-	if err := collect(message, &hs); err != nil {
+	if err := carries(to, mail, message, &hs); err != nil {
 		return err
 	}
-	if hs.Len() > 0 && mail == nil {
-		return fmt.Errorf("actor: %s carries buffers, and %s is not a stream actor: %w", reflect.TypeOf(message), to.Id, buffer.ErrNoStream)
+	if mail == nil {
+		process.SendUserMessage(to, message)
+		return nil
 	}
-	if mail != nil {
-		w := waiter{ch: make(chan struct{}, 1)}
-		for {
-			mail.mu.Lock()
-			full, closed := mail.user.len() >= mailboxBound, mail.closed
-			if full && !closed {
-				mail.senders.add(&w)
-			}
-			mail.mu.Unlock()
-			if closed {
-				return ErrNoActor
-			}
-			if !full {
-				break
-			}
-			select {
-			case <-w.ch:
-			case <-ctx.Done():
-				mail.mu.Lock()
-				next := mail.senders.leave(&w)
-				mail.mu.Unlock()
-				next.wakeFrom(nil)
-				return context.Cause(ctx)
-			}
-		}
-	}
-	if hs.Len() > 0 {
-		if err := buffer.CanGive(nil, &hs); err != nil {
+	w := waiter{ch: make(chan struct{}, 1)}
+	for {
+		ok, err := mail.take(&w)
+		if err != nil {
 			return err
 		}
-		buffer.Give(nil, &hs, zeroPoint)
+		if ok {
+			break
+		}
+		select {
+		case <-w.ch:
+		case <-ctx.Done():
+			mail.leave(&w)
+			return context.Cause(ctx)
+		}
 	}
-	process.SendUserMessage(to, message)
+	if err := buffer.CanGive(nil, &hs); err != nil {
+		mail.giveBack()
+		return err
+	}
+	buffer.Give(nil, &hs, zeroPoint)
+	mail.enqueue(message, true)
 	return nil
 }
 
@@ -181,16 +201,10 @@ func pidName(p *PID) string {
 
 // handOver gives away the buffers of a message that came through protoactor's own
 // Send, which knows no error: they are their owner's, whose code is what runs.
-// What [Stream.Send] has given away already passes.
 func (sys *System) handOver(message any) error {
-	p, err := planOf(reflect.TypeOf(message))
-	if err != nil || p == nil {
-		return err
-	}
 	var hs buffer.Handles
-	p.collect(message, &hs)
-	if hs.Len() == 0 || buffer.AllInFlight(&hs) {
-		return nil
+	if err := collect(message, &hs); err != nil || hs.Len() == 0 {
+		return err
 	}
 	owner := buffer.OwnerOf(&hs)
 	s := sys.byOwner(owner)
@@ -201,7 +215,9 @@ func (sys *System) handOver(message any) error {
 		return err
 	}
 	s.handles.Reset()
-	p.collect(message, &s.handles)
+	if err := collect(message, &s.handles); err != nil {
+		return err
+	}
 	return s.handOver()
 }
 
@@ -254,10 +270,16 @@ func makePlan(t reflect.Type) (*messagePlan, error) {
 	return &messagePlan{plan: plan}, nil
 }
 
-func (p *messagePlan) collect(message any, h *buffer.Handles) {
+func (p *messagePlan) collect(message any, h *buffer.Handles) (err error) {
 	if p.carrier {
+		defer func() {
+			// Whose thread this is has nothing to do with the message's mistake.
+			if v := recover(); v != nil {
+				err = fmt.Errorf("actor: %T.Carry panicked: %v", message, v)
+			}
+		}()
 		message.(buffer.Carrier).Carry(h)
-		return
+		return nil
 	}
 	// The second word of an interface points to the value, of a pointer it is
 	// the pointer itself: to the fields in either case. A type with a buffer in
@@ -265,13 +287,14 @@ func (p *messagePlan) collect(message any, h *buffer.Handles) {
 	if data := (*[2]unsafe.Pointer)(unsafe.Pointer(&message))[1]; data != nil {
 		p.plan.Fields(data, h)
 	}
+	return nil
 }
 
 // collect lists the buffers that a message carries.
 func collect(message any, h *buffer.Handles) error {
 	p, err := planOf(reflect.TypeOf(message))
-	if err == nil && p != nil {
-		p.collect(message, h)
+	if err != nil || p == nil {
+		return err
 	}
-	return err
+	return p.collect(message, h)
 }

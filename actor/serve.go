@@ -33,7 +33,8 @@ func (t *Thread) settle(s *Stream) {
 			s.sys.log.Error("actor: commands were refused", "actor", s.name, "error", err)
 		}
 	}
-	if !s.live && s.mail.over() {
+	// A handler of Stopped may be suspended: it comes to its end first.
+	if !s.live && !s.parked && s.mail.over() {
 		t.bury(s)
 	}
 }
@@ -89,7 +90,7 @@ func (t *Thread) systemMessages(s *Stream) {
 		}
 		if s.live && isEnd(msg) {
 			s.held = append(s.held, msg)
-			s.stop(ErrStopped)
+			s.endLife()
 			continue
 		}
 		t.systemMessage(s, msg)
@@ -102,6 +103,9 @@ func (t *Thread) systemMessage(s *Stream, msg any) {
 		s.suspended = true
 	case *proto.ResumeMailbox:
 		s.suspended = false
+		if !s.live && !s.start {
+			s.ref.Stop() // nothing is left of the function that could be resumed
+		}
 	case *proto.Restart:
 		s.renew()
 		t.invoke(s, msg, s.mail.invoker.InvokeSystemMessage)
@@ -167,7 +171,7 @@ func (a functionActor) Receive(ctx Context) {
 	case proto.SystemMessage, proto.AutoReceiveMessage:
 	default:
 		a.s.sys.log.Warn("actor: a message to an actor that receives from channels only", "actor", a.s.name)
-		a.s.sys.root.DeadLetter.SendUserMessage(ctx.Self(), &proto.MessageEnvelope{Message: msg, Sender: ctx.Sender()})
+		a.s.mail.undeliverable(&proto.MessageEnvelope{Message: msg, Sender: ctx.Sender()})
 	}
 }
 
@@ -176,8 +180,7 @@ func (a functionActor) Receive(ctx Context) {
 func (t *Thread) serveMessages(s *Stream) {
 	if s.parked {
 		if s.mail.ends() && !s.ended.Load() {
-			s.stop(ErrStopped)
-			s.ready.Store(true)
+			s.endLife() // one that began after the message was posted
 		}
 		if !s.ready.Swap(false) {
 			return
@@ -239,11 +242,18 @@ func (s *Stream) handleSystem(msg any) {
 		s.suspended = true
 	case *proto.ResumeMailbox:
 		s.suspended = false
+		s.ref.setResult(nil)
 	case *proto.Restart:
 		left := s.owner.Owned()
 		s.renew()
+		s.ref.setResult(nil)
 		s.mail.invoker.InvokeSystemMessage(msg)
-		s.owner.ReclaimThese(left) // what the life before left, and its Restarting handler did not release
+		s.reclaimed(s.owner.ReclaimThese(left)) // what the life before left, and its Restarting handler did not release
+	case *proto.Stop:
+		if !s.stopping {
+			s.lastLife()
+		}
+		s.mail.invoker.InvokeSystemMessage(msg)
 	default:
 		s.mail.invoker.InvokeSystemMessage(msg)
 	}

@@ -119,7 +119,10 @@ func (sys *System) newStream(name string, at Placement, fn func(*Stream) error, 
 		o(&c)
 	}
 	s := &Stream{sys: sys, name: name, fn: fn, base: c.base}
-	s.ref = &Ref{name: name, s: s, done: make(chan struct{})}
+	// A name is never used twice: a PID that somebody kept must not reach a
+	// namesake.
+	id := name + "$" + strconv.FormatUint(sys.names.Add(1), 36)
+	s.ref = &Ref{name: name, pid: proto.NewPID(sys.root.Address(), id), s: s, done: make(chan struct{})}
 	s.mail = &mailbox{s: s}
 	s.wait.s = s
 	s.strategy = c.strategy
@@ -146,6 +149,9 @@ func (sys *System) place(s *Stream, at Placement) error {
 	switch at := at.(type) {
 	case sharing:
 		to := at.ref.s
+		if to.sys != sys {
+			return errors.New("the other actor belongs to another system")
+		}
 		if to.isGone() {
 			return ErrStopped
 		}
@@ -155,6 +161,9 @@ func (sys *System) place(s *Stream, at Placement) error {
 		s.t, s.cuda = to.t, to.cuda
 		return s.cuda.Share()
 	case *Thread:
+		if at.sys != sys {
+			return errors.New("the thread belongs to another system")
+		}
 		s.t = at
 	default:
 		t, err := sys.newThread(at.Device())
@@ -167,8 +176,8 @@ func (sys *System) place(s *Stream, at Placement) error {
 		s.cuda, err = s.t.d.NewStream(s.name)
 		return err
 	})
-	if err != nil && !s.t.shared {
-		sys.removeThread(s.t)
+	if err != nil {
+		s.t.abandon()
 	}
 	return err
 }
@@ -182,26 +191,30 @@ func (sys *System) spawn(s *Stream, props *Props, strategy SupervisorStrategy) (
 		proto.WithMailbox(func() proto.Mailbox { return s.mail }),
 		proto.WithGuardian(guardianFor(strategy)),
 	)
-	// A name is never used twice: a PID that somebody kept must not reach a
-	// namesake.
-	id := s.name + "$" + strconv.FormatUint(sys.names.Add(1), 36)
-	if _, err := sys.root.Root.SpawnNamed(props, id); err != nil {
-		sys.abandon(s)
+	spawned := false
+	defer func() {
+		if !spawned { // also where the producer of props panics
+			sys.abandon(s)
+		}
+	}()
+	if _, err := sys.root.Root.SpawnNamed(props, s.ref.pid.Id); err != nil {
 		return nil, fmt.Errorf("actor: start %s: %w", s.name, err)
 	}
+	spawned = true
 	return s.ref, nil
 }
 
 // started is called when protoactor has registered the actor, before anything is
 // handled.
-func (s *Stream) started(pid *PID) {
-	s.ref.pid = pid
-	s.sys.named(s, pid)
+func (s *Stream) started() {
 	if !s.t.shared {
 		go s.t.run()
 	}
 	s.up.Store(true)
 	s.schedule()
+	if s.sys.isClosing() {
+		s.ref.Stop() // the close may have come too early to do it
+	}
 }
 
 // abandon undoes newStream.
@@ -210,13 +223,11 @@ func (sys *System) abandon(s *Stream) {
 	sys.forget(s)
 	s.owner.End()
 	s.t.leave(s)
-	err := s.t.d.Do(s.cuda.Retire)
-	if !s.t.shared {
-		sys.removeThread(s.t)
-	}
-	if err != nil {
+	if err := s.t.d.Do(s.cuda.Retire); err != nil {
 		sys.log.Error("actor: ending a stream", "actor", s.name, "error", err)
 	}
+	s.t.abandon()
+	close(s.ref.done)
 }
 
 var guardians sync.Map // SupervisorStrategy → *guardian

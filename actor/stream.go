@@ -43,23 +43,24 @@ type Stream struct {
 	poll      func() (bool, error)
 	pollErr   error
 	suspended bool // by supervision: no user messages
-	stopping  bool
 	strategy  SupervisorStrategy
 
-	ready   atomic.Bool  // somebody has woken the coroutine
-	up      atomic.Bool  // has its PID and may be served
-	asks    atomic.Int32 // length of tasks, so that none is seen without the lock
-	queued  atomic.Bool  // on its way to the thread's ready queue
-	running atomic.Bool  // the coroutine is resumed
+	ready   atomic.Bool             // somebody has woken the coroutine
+	up      atomic.Bool             // has its PID and may be served
+	asks    atomic.Int32            // length of tasks, so that none is seen without the lock
+	queued  atomic.Bool             // on its way to the thread's ready queue
+	running atomic.Bool             // the coroutine is resumed
+	blocked atomic.Pointer[mailbox] // whose credit it waits for
 	goid    atomic.Uint64
 
-	mu     sync.Mutex
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	tasks  queue[*request]
-	gone   bool // tasks are refused
-	asked  request
-	ended  atomic.Bool // the context has ended
+	mu       sync.Mutex
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	stopping bool // Stop has been handled, or is; the actor's thread writes it
+	tasks    queue[*request]
+	gone     bool // tasks are refused
+	asked    request
+	ended    atomic.Bool // the context has ended
 }
 
 // check refuses callers that are not the actor's own code.
@@ -111,8 +112,9 @@ func (s *Stream) Ref() *Ref { return s.ref }
 // of package device.
 func (s *Stream) CUDA() *device.Stream { return s.cuda }
 
-// Context ends when the actor shall stop or be restarted. Every blocking call of
-// this library fails then; watch it in anything else that blocks.
+// Context ends as soon as the actor shall stop or be restarted. Every blocking call
+// of this library fails then; watch it in anything else that blocks. Handlers of
+// Stopping and Stopped have one of their own, which no further Stop ends.
 func (s *Stream) Context() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,6 +267,28 @@ func (s *Stream) stop(why error) {
 	cancel := s.cancel
 	s.mu.Unlock()
 	cancel(why)
+}
+
+// endLife ends the context of a life that a Stop or a Restart ends. Any goroutine may
+// call it.
+func (s *Stream) endLife() {
+	s.mu.Lock()
+	cancel := s.cancel
+	if s.stopping {
+		cancel = nil // the handlers of the end come to theirs
+	}
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel(ErrStopped)
+	}
+}
+
+// lastLife is the time of Stopping and Stopped, in message style.
+func (s *Stream) lastLife() {
+	s.mu.Lock()
+	s.stopping = true
+	s.mu.Unlock()
+	s.renew()
 }
 
 // StreamOf is the stream of the message-style actor whose handler runs; nil for an

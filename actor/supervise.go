@@ -13,23 +13,24 @@ import (
 func (s *Stream) failed(msg any, why error) {
 	s.handling = nil
 	s.sys.log.Warn("actor: failed", "actor", s.name, "error", why)
-	if s.ending(msg) {
+	if s.stopping || s.mail.over() {
 		s.layToRest()
 		return
 	}
-	if sender := proto.UnwrapEnvelopeSender(msg); sender != nil {
-		s.sys.root.Root.Send(sender, &HandlerFailed{s.name, why})
-	}
+	s.answer(proto.UnwrapEnvelopeSender(msg), &HandlerFailed{s.name, why})
 	s.ref.setResult(why)
 	s.mail.invoker.EscalateFailure(why, msg)
 }
 
-// ending reports whether msg was handled while the actor was on its way out.
-func (s *Stream) ending(msg any) bool {
-	if _, stop := msg.(*proto.Stop); stop {
-		s.stopping = true
+// answer sends to whoever asked, where they still wait: a future that has its
+// answer is no longer registered, and a second one would overwrite the first.
+func (s *Stream) answer(sender *PID, message any) {
+	if sender == nil {
+		return
 	}
-	return s.stopping || s.mail.over()
+	if process, ok := s.sys.root.ProcessRegistry.Get(sender); ok {
+		process.SendUserMessage(sender, message)
+	}
 }
 
 // layToRest does what is left of protoactor's end of an actor: its children are
@@ -67,8 +68,10 @@ func (s *Stream) receive(content any) error {
 }
 
 // reclaim releases, in the order of the stream, whatever the actor still owns.
-func (s *Stream) reclaim() {
-	if n := s.owner.Reclaim(); n > 0 {
+func (s *Stream) reclaim() { s.reclaimed(s.owner.Reclaim()) }
+
+func (s *Stream) reclaimed(n int) {
+	if n > 0 {
 		s.sys.reclaimed.Add(int64(n))
 		s.sys.log.Debug("actor: buffers reclaimed", "actor", s.name, "buffers", n)
 	}
@@ -96,12 +99,18 @@ var (
 	stopOnFailure = proto.NewOneForOneStrategy(0, 0, func(any) proto.Directive { return proto.StopDirective })
 )
 
-// guardian: one that escalates crashes the process, so an
-// escalation to the root stops the actor instead.
+// guardian is who supervises an actor. protoactor's own end the process where they
+// escalate or panic; this one stops the actor then.
 type guardian struct{ inner SupervisorStrategy }
 
 // HandleFailure is part of protoactor's SupervisorStrategy.
 func (g *guardian) HandleFailure(sys *proto.ActorSystem, supervisor proto.Supervisor, child *PID, rs *proto.RestartStatistics, reason, message any) {
+	defer func() {
+		if v := recover(); v != nil {
+			sys.Logger().Error("actor: a supervisor strategy panicked", "about", pidName(child), "panic", v)
+			supervisor.StopChildren(child)
+		}
+	}()
 	g.inner.HandleFailure(sys, rootSupervisor{supervisor, child}, child, rs, reason, message)
 }
 

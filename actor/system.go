@@ -164,9 +164,22 @@ func NewSystem(opts ...Option) (*System, error) {
 			return slog.New(quiet{c.log.Handler()})
 		}))
 	}
-	systems.Store(sys.root, sys)
-	sys.root.EventStream.Subscribe(sys.onEvent)
+	if _, taken := systems.LoadOrStore(sys.root, sys); taken {
+		return nil, errors.Join(errors.New("actor: the protoactor system has stream actors of another System"), sys.free())
+	}
 	return sys, nil
+}
+
+// free gives back the devices and the runtime.
+func (sys *System) free() error {
+	var errs []error
+	for _, d := range sys.devices {
+		errs = append(errs, d.Close())
+	}
+	if sys.ownRT {
+		errs = append(errs, sys.rt.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Device is the ith device; it panics where there is none.
@@ -225,24 +238,6 @@ func (sys *System) Counts() Counts {
 	return c
 }
 
-// onEvent releases what dead letters carry.
-func (sys *System) onEvent(e any) {
-	dead, ok := e.(*proto.DeadLetterEvent)
-	if !ok {
-		return
-	}
-	var hs buffer.Handles
-	if collect(dead.Message, &hs) == nil && hs.Len() > 0 {
-		if n := buffer.Drop(&hs); n > 0 {
-			sys.reclaimed.Add(int64(n))
-		}
-	}
-}
-
-func (sys *System) deadLetter(to *PID, what string) {
-	sys.log.Warn("actor: dropped", "message", what, "to", pidName(to))
-}
-
 func (sys *System) addThread(t *Thread) error {
 	sys.mu.Lock()
 	defer sys.mu.Unlock()
@@ -268,7 +263,17 @@ func (sys *System) byPID(p *PID) *Stream {
 	}
 	sys.mu.Lock()
 	defer sys.mu.Unlock()
-	return sys.pids[p.Id]
+	if s := sys.pids[p.Id]; s != nil && s.ref.pid.Address == p.Address {
+		return s
+	}
+	return nil
+}
+
+// actors is how many there are.
+func (sys *System) actors() int {
+	sys.mu.Lock()
+	defer sys.mu.Unlock()
+	return len(sys.streams)
 }
 
 func (sys *System) byOwner(id uint32) *Stream {
@@ -285,13 +290,14 @@ func (sys *System) enter(s *Stream) error {
 	}
 	sys.streams[s] = struct{}{}
 	sys.owners[s.owner.ID] = s
+	sys.pids[s.ref.pid.Id] = s
 	return nil
 }
 
-func (sys *System) named(s *Stream, pid *PID) {
+func (sys *System) isClosing() bool {
 	sys.mu.Lock()
 	defer sys.mu.Unlock()
-	sys.pids[pid.Id] = s
+	return sys.closing
 }
 
 func (sys *System) forget(s *Stream) {
@@ -299,9 +305,7 @@ func (sys *System) forget(s *Stream) {
 	defer sys.mu.Unlock()
 	delete(sys.streams, s)
 	delete(sys.owners, s.owner.ID)
-	if s.ref.pid != nil {
-		delete(sys.pids, s.ref.pid.Id)
-	}
+	delete(sys.pids, s.ref.pid.Id)
 }
 
 // Close stops all actors, waits for them until ctx ends, and frees everything. Where
@@ -343,15 +347,8 @@ func (sys *System) Close(ctx context.Context) error {
 		sys.reclaimed.Add(int64(n))
 		sys.log.Warn("actor: buffers that nobody released were freed at close", "buffers", n)
 	}
-	var errs []error
-	for _, d := range sys.devices {
-		errs = append(errs, d.Close())
-	}
 	systems.Delete(sys.root)
-	if sys.ownRT {
-		errs = append(errs, sys.rt.Close())
-	}
-	return errors.Join(errs...)
+	return sys.free()
 }
 
 func (sys *System) endThreads(ctx context.Context) error {

@@ -94,6 +94,14 @@ func (sys *System) newThread(d *device.Device) (*Thread, error) {
 	return t, sys.addThread(t)
 }
 
+// abandon ends a thread that was made for an actor which was not started.
+func (t *Thread) abandon() {
+	if !t.shared {
+		t.sys.removeThread(t)
+		close(t.done)
+	}
+}
+
 // post queues an actor to be served. Any goroutine may call it.
 func (t *Thread) post(s *Stream) {
 	t.mu.Lock()
@@ -142,6 +150,9 @@ func (t *Thread) run() {
 func (t *Thread) loop() {
 	returned := false
 	defer func() {
+		if v := recover(); v != nil {
+			panic(v) // of the library itself: not to be survived, and at once
+		}
 		if !returned {
 			t.afterGoexit()
 			t.loop()
