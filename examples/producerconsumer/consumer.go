@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/gpuactor/gpuactor/actor"
 	"github.com/gpuactor/gpuactor/buffer"
@@ -15,8 +17,8 @@ type consumer struct {
 	s *actor.Stream
 
 	total  buffer.Buf[uint64] // of the complete files
-	open   map[int]tally      // files that have begun and not ended: never more than producers
-	spare  tally              // for the next file
+	open   map[int]tally      // of the files that have begun and not ended
+	unused []tally
 	check  buffer.Buf[uint32] // of the chunk at hand, as it arrived; with -verify
 	landed landings
 }
@@ -27,14 +29,12 @@ func (p *pipeline) consume(s *actor.Stream, index int) error {
 	if err := c.begin(); err != nil {
 		return err
 	}
+	p.consumerBegan()
 	for item, err := range p.in[index].All(s) {
 		if err != nil {
 			return err
 		}
 		if err := c.take(item); err != nil {
-			return err
-		}
-		if err := c.prepare(); err != nil {
 			return err
 		}
 	}
@@ -47,8 +47,13 @@ func (p *pipeline) consume(s *actor.Stream, index int) error {
 	return c.gather()
 }
 
+// begin allocates all that the consumer will need beside chunks. Every producer
+// has one file open at most.
 func (c *consumer) begin() (err error) {
-	if c.total, err = newCounts(c.s); err != nil {
+	if c.total, err = buffer.New[uint64](c.s, values); err != nil {
+		return err
+	}
+	if err := c.total.Fill(c.s, 0); err != nil {
 		return err
 	}
 	if c.verify {
@@ -56,25 +61,24 @@ func (c *consumer) begin() (err error) {
 			return err
 		}
 	}
-	return c.prepare()
-}
-
-// prepare sees to it that there is a spare tally before the next chunk is received.
-func (c *consumer) prepare() (err error) {
-	if !c.spare.counts.Valid() {
-		c.spare, err = newTally(c.s, c.verify)
+	for range min(c.producers, len(c.files)) {
+		t, err := newTally(c.s, c.verify)
+		if err != nil {
+			return err
+		}
+		c.unused = append(c.unused, t)
 	}
-	return err
+	return nil
 }
 
 // end waits for the files that are complete, and forgets those that are not: an
 // interrupt leaves such.
 func (c *consumer) end() error {
-	err := c.landed.all(c)
-	for _, t := range c.open {
+	err := errors.Join(c.landed.all(c), release(c.s, c.check))
+	for _, t := range slices.AppendSeq(c.unused, maps.Values(c.open)) {
 		err = errors.Join(err, t.release(c.s))
 	}
-	return errors.Join(err, c.spare.release(c.s), release(c.s, c.check))
+	return err
 }
 
 // take adds a chunk to its file, and finishes the file where it was the last.
@@ -88,23 +92,29 @@ func (c *consumer) take(item chunk) error {
 		return nil
 	}
 	t, begun := c.open[item.file]
-	delete(c.open, item.file)
+	if begun {
+		delete(c.open, item.file)
+		c.unused = append(c.unused, t) // what reuses it comes later in the stream
+	}
 	path := c.files[item.file].path
 	switch {
 	case item.err != nil:
 		c.results.fail(path, item.err)
-		return t.release(c.s)
 	case !begun:
 		c.results.complete(path, histogram{})
-		return nil
+	default:
+		return c.complete(item.file, t)
 	}
-	return c.complete(item.file, t)
+	return nil
 }
 
 // add pulls a chunk to this device and adds its counts to the file's. The launches
 // on one total are in the order of the stream, as they must be.
-func (c *consumer) add(item chunk) (err error) {
-	t := c.tally(item.file)
+func (c *consumer) add(item chunk) error {
+	t, err := c.tally(item.file)
+	if err != nil {
+		return err
+	}
 	if item.bins, err = transfer.Pull(c.s, item.bins); err != nil {
 		return err
 	}
@@ -130,14 +140,15 @@ func (c *consumer) recount(data buffer.Buf[byte], t tally) error {
 	return c.s.Launch(accumulate, addGrid, c.check.In(), t.seen.InOut())
 }
 
-// tally is that of a file; at its first chunk the spare one becomes it.
-func (c *consumer) tally(file int) tally {
-	t, ok := c.open[file]
-	if !ok {
-		t, c.spare = c.spare, tally{}
-		c.open[file] = t
+// tally is that of a file; at its first chunk an unused one becomes it.
+func (c *consumer) tally(file int) (tally, error) {
+	if t, ok := c.open[file]; ok {
+		return t, nil
 	}
-	return t
+	last := len(c.unused) - 1
+	t := c.unused[last]
+	c.unused, c.open[file] = c.unused[:last], t
+	return t, t.zero(c.s)
 }
 
 // complete sends a file's counts to the host and adds them to those of all.
@@ -145,10 +156,7 @@ func (c *consumer) complete(file int, t tally) error {
 	if err := c.landed.send(c, file, t); err != nil {
 		return err
 	}
-	if err := c.s.Launch(merge, addGrid, t.counts.In(), c.total.InOut()); err != nil {
-		return err
-	}
-	return t.release(c.s)
+	return c.s.Launch(merge, addGrid, t.counts.In(), c.total.InOut())
 }
 
 // gather brings the totals of all consumers together on the first one's device.

@@ -65,7 +65,7 @@ func made(t *testing.T, s *actor.Stream, file int, data, counts string) chunk {
 func TestDamageIsNoticed(t *testing.T) {
 	for _, verify := range []bool{true, false} {
 		o := usual()
-		o.verify, o.consumers = verify, 1
+		o.verify, o.consumers, o.producers = verify, 1, 2
 		j := job{options: o, files: []file{{path: "good"}, {path: "bad"}}, log: newLog(t.Logf)}
 		out := consumed(t, j, func(s *actor.Stream, to *actor.Chan[chunk]) error {
 			good, bad := made(t, s, 0, "abc", "abc"), made(t, s, 1, "abc", "abd")
@@ -86,7 +86,7 @@ func TestDamageIsNoticed(t *testing.T) {
 // the total; one that has no end, since its producer was interrupted, is nothing.
 func TestHalfAFileIsNoFile(t *testing.T) {
 	o := usual()
-	o.consumers = 1
+	o.consumers, o.producers = 1, 3
 	j := job{options: o, files: []file{{path: "whole"}, {path: "fails"}, {path: "stops"}}, log: newLog(t.Logf)}
 	out := consumed(t, j, func(s *actor.Stream, to *actor.Chan[chunk]) error {
 		return errors.Join(

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,48 +72,59 @@ func TestInterruptInAnEndlessFile(t *testing.T) {
 			if !errors.Is(err, context.Canceled) || len(out.problems) > 0 {
 				t.Error(err, out.problems)
 			}
+			// Not even the rest of a large chunk is read.
+			if n := read.Load(); n > 2*pieceLen+10 {
+				t.Errorf("%d bytes read", n)
+			}
 			isRight(t, out, map[string]string{"a": "aaa"})
 		})
 	}
 }
 
-// A read that hangs cannot be interrupted: the scan is left behind, with what
-// is complete.
+// A read that hangs cannot be interrupted: the scan is left behind, with what is
+// complete.
 func TestInterruptOfWhatHangs(t *testing.T) {
 	files := map[string]string{"a": "aaa", "b": "bbb", "hangs": random(3 << 20)}
 	tree(t, files)
 	o := usual()
 	o.producers = 1 // and so the others come before
 	j := jobOf(t, o)
+	var once sync.Once
 	hung, release := make(chan struct{}), make(chan struct{})
 	j.progress = func(n int) {
 		if n == pieceLen {
-			select {
-			case <-hung:
-			default:
-				close(hung)
-			}
+			once.Do(func() { close(hung) })
 			<-release
 		}
 	}
+	sys, err := open(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r results
+	p := newPipeline(sys, j, &r)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var r results
 	left, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
 		left <- untilLeft(ctx, func() error {
-			err := scanAll(ctx, j, &r)
+			err := p.run(ctx)
 			ended <- err
 			return err
 		})
 	}()
 	<-hung
+	for _, c := range p.in {
+		for c.Len() > 0 { // what has been received by then is finished
+			runtime.Gosched()
+		}
+	}
 	cancel()
 	select {
 	case err := <-left:
 		out := r.outcome()
-		if !errors.Is(err, context.Canceled) || out.runtime != o.runtime || len(out.devices) != 2 {
-			t.Errorf("%v: %+v", err, out)
+		if !errors.Is(err, context.Canceled) || out.runtime != o.runtime || len(out.devices) != 2 || len(out.files) != 2 {
+			t.Errorf("%v: %d files, on %s, %q", err, len(out.files), out.runtime, out.devices)
 		}
 		isRight(t, out, files)
 	case <-time.After(10 * time.Second):
@@ -120,5 +133,8 @@ func TestInterruptOfWhatHangs(t *testing.T) {
 	close(release)
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)
+	}
+	if err := sys.Close(context.Background()); err != nil {
+		t.Error(err)
 	}
 }

@@ -19,27 +19,32 @@ import (
 // since a channel keeps it. A full channel holds its producers up, so what is
 // held in memory does not depend on what there is to read.
 //
-// Whoever holds a chunk's data never waits for device memory but for that of the
-// copy across: everything smaller is allocated before. So however little memory there
-// is, somebody can always go on.
+// However little device memory there is, somebody can always go on: consumers have
+// all that is theirs before the first chunk is read, a producer allocates a chunk's
+// counts before its data, and a consumer pulls them in that order. So whoever holds
+// data waits for none.
 type pipeline struct {
 	job
 	sys     *actor.System
 	results *results
-	ctx     context.Context // ends with an interrupt
 
-	next    atomic.Int64 // the first file that no producer has taken
-	reading atomic.Int64 // producers that have not ended
+	next    atomic.Int64          // the first file that no producer has taken
+	reading atomic.Int64          // producers that have not ended
+	unready atomic.Int64          // consumers that have not begun
+	ready   *actor.Chan[struct{}] // closed when all consumers have
 	in      []*actor.Chan[chunk]
 	totals  *actor.Chan[buffer.Buf[uint64]]
 }
 
 func newPipeline(sys *actor.System, j job, r *results) *pipeline {
-	p := &pipeline{job: j, sys: sys, results: r, totals: actor.NewChan[buffer.Buf[uint64]](j.consumers)}
+	p := &pipeline{job: j, sys: sys, results: r}
+	p.totals = actor.NewChan[buffer.Buf[uint64]](j.consumers)
+	p.ready = actor.NewChan[struct{}](1)
 	for range j.consumers {
 		p.in = append(p.in, actor.NewChan[chunk](j.depth))
 	}
 	p.reading.Store(int64(j.producers))
+	p.unready.Store(int64(j.consumers))
 	return p
 }
 
@@ -49,13 +54,11 @@ func (p *pipeline) run(ctx context.Context) error {
 	if err := p.sys.Load(module); err != nil {
 		return err
 	}
-	p.ctx = ctx
 	g := p.sys.Group(context.WithoutCancel(ctx))
-	reading, stop := context.WithCancelCause(g.Context())
-	defer context.AfterFunc(ctx, func() {
-		stop(context.Cause(ctx))
-		p.discard()
-	})()
+	reading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(g.Context(), func() { stop(context.Cause(g.Context())) })()
+	defer context.AfterFunc(ctx, p.discard)()
 	if err := p.start(g, reading); err != nil {
 		return err
 	}
@@ -68,7 +71,8 @@ func (p *pipeline) run(ctx context.Context) error {
 	return err
 }
 
-// start starts the actors; producers end with reading.
+// start starts the actors; producers end with reading, which ends with an interrupt,
+// or with the group.
 func (p *pipeline) start(g *actor.Group, reading context.Context) error {
 	left, right := sides(p.sys.Devices(), p.producers, p.consumers)
 	p.results.on(p.sys, inOrder(left, right))
@@ -100,6 +104,13 @@ func (p *pipeline) places(sides ...[]*device.Device) (map[*device.Device]actor.P
 		}
 	}
 	return places, nil
+}
+
+// consumerBegan lets producers begin behind the last one.
+func (p *pipeline) consumerBegan() {
+	if p.unready.Add(-1) == 0 {
+		p.ready.Close()
+	}
 }
 
 // producerEnded closes the channels behind the last one.

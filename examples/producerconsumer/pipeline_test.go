@@ -216,26 +216,73 @@ func TestScanReportsWhatItCannotRead(t *testing.T) {
 }
 
 // Too little memory for what is to be in flight holds producers up, and nobody
-// for ever: whoever holds a chunk can go on.
+// for ever, however it falls: whoever holds a chunk can go on. Two chunks fit here,
+// and some or all of the small buffers beside them; else one chunk does.
 func TestScanInLittleMemory(t *testing.T) {
+	const size = 1 << 18
 	files := map[string]string{}
-	for i := range 8 {
-		files[fmt.Sprint(i)] = random(1<<20 + i)
+	for i := range 20 {
+		files[fmt.Sprint(i)] = random(size + 10 - i) // of two chunks, or one
 	}
-	for _, devices := range []int{1, 2} {
-		t.Run(fmt.Sprint(devices, " devices"), func(t *testing.T) {
-			tree(t, files)
-			o := usual()
-			o.devices, o.virtual = devices, min(o.virtual, devices)
-			o.chunk, o.producers, o.consumers = 1<<18, 6, 3
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			out, err := scanned(t, ctx, jobOf(t, o), actor.WithBudget(3<<18))
-			if err != nil || len(out.files) != len(files) {
-				t.Fatal(err, len(out.files))
-			}
-			isRight(t, out, files)
-		})
+	for _, c := range []struct{ devices, consumers, from, to int }{
+		{1, 1, 0, 10}, {2, 1, 0, 10},
+		{1, 3, 10, 22}, {2, 3, 10, 22},
+	} {
+		for small := c.from; small <= c.to; small++ {
+			t.Run(fmt.Sprintf("%d devices, %d consumers, %d KiB", c.devices, c.consumers, small), func(t *testing.T) {
+				tree(t, files)
+				o := usual()
+				o.devices, o.virtual = c.devices, min(o.virtual, c.devices)
+				o.chunk, o.producers, o.consumers = size, 2, c.consumers
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				out, err := scanned(t, ctx, jobOf(t, o), actor.WithBudget(2*size+uint64(small)<<10))
+				if err != nil || len(out.files) != len(files) {
+					t.Fatal(err, len(out.files))
+				}
+				isRight(t, out, files)
+			})
+		}
+	}
+}
+
+// A consumer that fails ends all others, also those who wait for it.
+func TestConsumerThatFails(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprint(i)] = random(100)
+	}
+	tree(t, files)
+	o := usual()
+	o.depth, o.consumers = 1, 1
+	j := jobOf(t, o)
+	sys, err := open(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r results
+	p := newPipeline(sys, j, &r)
+	limit, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err = sys.Go("saboteur", sys.Device(0), func(s *actor.Stream) error {
+		data, err := buffer.New[byte](s, 100)
+		if err != nil {
+			return err
+		}
+		return p.in[0].Send(s, chunk{data: data}) // without its counts
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p.in[0].Len() == 0 && limit.Err() == nil {
+		runtime.Gosched()
+	}
+	var refused *buffer.OwnershipError
+	if err := p.run(limit); !errors.As(err, &refused) {
+		t.Errorf("error %v", err)
+	}
+	if err := sys.Close(limit); err != nil {
+		t.Error(err)
 	}
 }
 

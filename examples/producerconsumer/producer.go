@@ -21,7 +21,7 @@ type producer struct {
 	turn  int
 }
 
-// produce is a producer's actor. An interrupt is no failure of it.
+// produce is a producer's actor. That it was told to end is no failure of it.
 func (p *pipeline) produce(s *actor.Stream) error {
 	defer p.producerEnded()
 	r := producer{pipeline: p, s: s, ctx: s.Context()}
@@ -31,14 +31,17 @@ func (p *pipeline) produce(s *actor.Stream) error {
 			err = errors.Join(err, h.Release(s))
 		}
 	}
-	if p.ctx.Err() != nil {
+	if r.ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// scan takes one file after another.
+// scan takes one file after another, once the consumers are ready.
 func (r *producer) scan() error {
+	if _, err := r.ready.Recv(r.s); !errors.Is(err, actor.ErrClosed) {
+		return err
+	}
 	for r.ctx.Err() == nil {
 		i := int(r.next.Add(1)) - 1
 		if i >= len(r.files) {

@@ -16,19 +16,18 @@ type tally struct {
 }
 
 func newTally(s *actor.Stream, verify bool) (t tally, err error) {
-	if t.counts, err = newCounts(s); err == nil && verify {
-		t.seen, err = newCounts(s)
+	if t.counts, err = buffer.New[uint64](s, values); err == nil && verify {
+		t.seen, err = buffer.New[uint64](s, values)
 	}
 	return t, err
 }
 
-// newCounts are counts of nothing yet.
-func newCounts(s *actor.Stream) (buffer.Buf[uint64], error) {
-	b, err := buffer.New[uint64](s, values)
-	if err != nil {
-		return b, err
+// zero makes it the counts of nothing yet.
+func (t tally) zero(s *actor.Stream) error {
+	if err := t.counts.Fill(s, 0); err != nil || !t.seen.Valid() {
+		return err
 	}
-	return b, b.Fill(s, 0)
+	return t.seen.Fill(s, 0)
 }
 
 func (t tally) release(s *actor.Stream) error {
