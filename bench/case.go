@@ -23,6 +23,7 @@ const (
 	Percent     = "%"    // of one core
 	Count       = "calls"
 	Kilobytes   = "KiB"
+	Allocations = "allocs"
 )
 
 // Result is a round's line of JSON, as every side prints it, in whatever language.
@@ -39,7 +40,7 @@ var errNoRound = errors.New("no such case or side")
 // Rounds are all that this side can do.
 func Rounds() []Round {
 	var all []Round
-	for _, part := range [][]Round{pipelineRounds(), launchRounds(), allocRounds()} {
+	for _, part := range [][]Round{pipelineRounds(), handoffRounds(), launchRounds(), copyRounds(), messageRounds(), crowdRounds(), allocRounds()} {
 		all = append(all, part...)
 	}
 	return all

@@ -59,18 +59,25 @@ func (g gate) pass(s *actor.Stream) error {
 }
 
 // lift opens the gate when n have arrived.
-func (g gate) lift(grp *actor.Group, n int) error {
+func (g gate) lift(grp *actor.Group, n int) error { return g.hold(grp, n, nil) }
+
+// hold runs f, where there is one, when n have arrived, and opens the gate then.
+func (g gate) hold(grp *actor.Group, n int, f func() error) error {
 	for range n {
 		if _, err := g.arrived.RecvCtx(grp.Context()); err != nil {
 			return err
 		}
+	}
+	var err error
+	if f != nil {
+		err = f()
 	}
 	for range n {
 		if err := g.open.SendCtx(grp.Context(), 0); err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // launches is the aggregate rate of actors that launch n kernels each, in millions

@@ -30,18 +30,25 @@ type Pipeline struct {
 	// which is what the baseline does.
 	Alloc bool
 
+	// Share has the consumer on the producer's thread and CUDA stream, in place of To.
+	Share bool
+
 	From, To actor.Placement
 
-	// Begin is called when the measurement begins, End when all is done, both on
-	// the consumer's thread.
-	Begin, End func()
+	// Begin is called when the measurement begins, Last when the last item has been
+	// consumed, and End when the GPU has done all, on the consumer's thread. Last
+	// may be nil.
+	Begin, Last, End func()
 }
 
 // Run runs the pipeline and checks what came out of it.
 func (p Pipeline) Run(g *actor.Group) error {
 	items := actor.NewChan[buffer.Buf[uint32]](p.Depth)
 	back := actor.NewChan[buffer.Buf[uint32]](p.Depth)
-	g.Go("producer", p.From, func(s *actor.Stream) error { return p.produce(s, items, back) })
+	from := g.Go("producer", p.From, func(s *actor.Stream) error { return p.produce(s, items, back) })
+	if p.Share && from != nil {
+		p.To = actor.Sharing(from)
+	}
 	g.Go("consumer", p.To, func(s *actor.Stream) error { return p.consume(s, items, back) })
 	return g.Wait()
 }
@@ -101,6 +108,9 @@ func (p Pipeline) consume(s *actor.Stream, items, back *actor.Chan[buffer.Buf[ui
 		if err != nil {
 			return err
 		}
+	}
+	if p.Last != nil {
+		p.Last()
 	}
 	if err := s.Synchronize(); err != nil {
 		return err
@@ -174,7 +184,7 @@ func (p Pipeline) placed(s setup, colocated bool) func(*Rig) (float64, error) {
 			return 0, err
 		}
 		p := p
-		p.Items = r.few(p.Items)
+		p.Items, p.Bytes = r.few(p.Items), r.small(p.Bytes)
 		if r.Quick && p.Bytes > MiB {
 			p.Items = min(p.Items, 2)
 		}

@@ -32,6 +32,9 @@ type Rig struct {
 	rt    cudart.Runtime
 	null  *null.Runtime
 	halls map[setup]*hall
+
+	seed   uint32  // of the last block that was copied
+	memory float64 // of an actor, once it has been measured
 }
 
 // setup is what systems differ in.
@@ -150,6 +153,14 @@ func (r *Rig) few(n int) int {
 		return max(n/100, min(n, 200))
 	}
 	return n
+}
+
+// small is a size in bytes, or less in a quick rig.
+func (r *Rig) small(bytes int) int {
+	if r.Quick {
+		return min(bytes, 16*MiB)
+	}
+	return bytes
 }
 
 // limit is how long a round may take.

@@ -35,8 +35,10 @@ static double bandwidth(const struct round *r, enum way way) {
 	// What is not measured: the block to the device, and what came of it back.
 	OK(cuMemcpyHtoDAsync(p, host, r->bytes, s));
 	OK(cuStreamSynchronize(s));
+	// What was copied above shall not pass for what is copied now.
+	stamp(host, n, ~seed);
 	if (way == UP)
-		stamp(host, n, ++seed); // what was copied above shall not pass
+		seed = ~seed;
 	double t = now();
 	for (long i = 0; i < r->n; i++) {
 		switch (way) {

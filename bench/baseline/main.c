@@ -168,6 +168,8 @@ static void serve(const char *name, const char *side) {
 	struct round now = *r;
 	if (quick && now.n > 200)
 		now.n = now.n / 100 > 200 ? now.n / 100 : 200;
+	if (quick && now.bytes > 16 << 20)
+		now.bytes = 16 << 20;
 	if (quick && now.bytes > 1 << 20 && now.n > 2)
 		now.n = 2;
 	set_up();
