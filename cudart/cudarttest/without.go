@@ -25,7 +25,7 @@ type without struct {
 // Submit is part of [cudart.Runtime]. The index of a refused command is its index
 // in the list that the caller gave.
 func (w *without) Submit(ctx cudart.Context, s cudart.Stream, l *cudart.List) (int, error) {
-	kept, err := cudart.NewList(8 * len(l.Words()))
+	kept, err := cudart.NewList(8*len(l.Words()) + 16) // a list keeps room for one record more
 	if err != nil {
 		return 0, err
 	}
