@@ -16,8 +16,14 @@ type Carrier interface {
 // Handles is a list of buffers, to be reused.
 type Handles struct{ list []Handle }
 
-// Add appends buffers: h.Add(m.Data.Handle, m.Sum.Handle).
-func (h *Handles) Add(hs ...Handle) { h.list = append(h.list, hs...) }
+// Add appends buffers: h.Add(m.Data.Handle, m.Sum.Handle). Zero ones are left out.
+func (h *Handles) Add(hs ...Handle) {
+	for _, b := range hs {
+		if b.x != nil {
+			h.list = append(h.list, b)
+		}
+	}
+}
 
 // Reset empties the list.
 func (h *Handles) Reset() {

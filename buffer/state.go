@@ -59,6 +59,8 @@ const (
 	eventCount
 )
 
+func (e event) String() string { return eventNames[e] }
+
 var eventNames = [...]string{"allocated", "sent", "received", "received on another device", "received poisoned", "failed", "overwritten", "released"}
 
 // next is the whole state machine: what state follows, and whether the event is
