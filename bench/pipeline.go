@@ -46,10 +46,11 @@ func (p Pipeline) Run(g *actor.Group) error {
 	items := actor.NewChan[buffer.Buf[uint32]](p.Depth)
 	back := actor.NewChan[buffer.Buf[uint32]](p.Depth)
 	from := g.Go("producer", p.From, func(s *actor.Stream) error { return p.produce(s, items, back) })
+	to := p.To
 	if p.Share && from != nil {
-		p.To = actor.Sharing(from)
+		to = actor.Sharing(from)
 	}
-	g.Go("consumer", p.To, func(s *actor.Stream) error { return p.consume(s, items, back) })
+	g.Go("consumer", to, func(s *actor.Stream) error { return p.consume(s, items, back) })
 	return g.Wait()
 }
 

@@ -5,14 +5,16 @@ and a line of JSON its result. With two arguments it runs that one round.
 """
 
 import json
+import queue
 import sys
+import threading
 import time
 
 QUICK = False
 KIB = 1024
 
 
-def pipeline(torch, size, items, depth):
+def pipeline(torch, size, items, depth, threads=False):
     """Nanoseconds for each item: filled on one stream, changed on another."""
     if QUICK:
         items = max(items // 100, 20)
@@ -21,18 +23,45 @@ def pipeline(torch, size, items, depth):
     filled = [torch.cuda.Event() for _ in range(depth)]
     returned = [torch.cuda.Event() for _ in range(depth)]
 
-    def run(first, end):
+    def fill(i):
+        k = i % depth
+        with torch.cuda.stream(produce):
+            if i >= depth:
+                produce.wait_event(returned[k])
+            buffers[k].fill_(i)
+            filled[k].record(produce)
+
+    def change(i):
+        k = i % depth
+        with torch.cuda.stream(consume):
+            consume.wait_event(filled[k])
+            buffers[k].add_(1)
+            returned[k].record(consume)
+
+    def one_thread(first, end):
         for i in range(first, end):
-            k = i % depth
-            with torch.cuda.stream(produce):
-                if i >= depth:
-                    produce.wait_event(returned[k])
-                buffers[k].fill_(i)
-                filled[k].record(produce)
-            with torch.cuda.stream(consume):
-                consume.wait_event(filled[k])
-                buffers[k].add_(1)
-                returned[k].record(consume)
+            fill(i)
+            change(i)
+
+    def two_threads(first, end):
+        there, back = queue.SimpleQueue(), queue.SimpleQueue()
+
+        def producer():
+            for i in range(first, end):
+                if i - first >= depth:
+                    back.get()
+                fill(i)
+                there.put(i)
+
+        t = threading.Thread(target=producer)
+        t.start()
+        for _ in range(first, end):
+            change(there.get())
+            back.put(None)
+        t.join()
+
+    def run(first, end):
+        (two_threads if threads else one_thread)(first, end)
         torch.cuda.synchronize()
 
     warm = items // 10 + depth
@@ -48,6 +77,7 @@ def pipeline(torch, size, items, depth):
 
 ROUNDS = {
     ("pipeline-4KiB-8", "torch"): lambda torch: pipeline(torch, 4 * KIB, 4000, 8),
+    ("pipeline-4KiB-8", "torch-threads"): lambda torch: pipeline(torch, 4 * KIB, 3000, 8, threads=True),
 }
 
 

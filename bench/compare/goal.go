@@ -34,6 +34,9 @@ func (g goal) met(ratio float64) bool {
 	if g.least {
 		return ratio >= g.bound
 	}
+	if len(g.them) == 0 && g.num == 0 {
+		return ratio <= 0
+	}
 	return ratio <= g.bound
 }
 
@@ -86,6 +89,9 @@ func (g goal) ratio(name string, s *samples) (float64, int) {
 			best = math.Min
 		}
 		them = combine(all, best)
+	}
+	if len(g.them) == 0 && g.num == 0 {
+		return median(us), len(present(us)) // there is nothing to divide by
 	}
 	them = slices.Clone(them)
 	for i := range them {
