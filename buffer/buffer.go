@@ -206,7 +206,7 @@ func (b Buf[T]) Fill(u User, v T) error {
 func fillPattern[T Element](v T) (pattern uint32, width int, err error) {
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))
 	if len(raw) == 8 {
-		if v != 0 {
+		if *(*uint64)(unsafe.Pointer(&v)) != 0 { // -0 is no zero here
 			return 0, 0, fmt.Errorf("buffer: fill with %v: elements of 8 bytes are filled with zero only; launch a kernel: %w", v, cudart.ErrNotSupported)
 		}
 		return 0, 4, nil

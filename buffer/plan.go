@@ -48,6 +48,13 @@ func PlanOf[T any]() (Plan, error) {
 	if _, ok := any((*T)(nil)).(Carrier); ok {
 		return Plan{device: true, carrier: func(p unsafe.Pointer, h *Handles) { any((*T)(p)).(Carrier).Carry(h) }}, nil
 	}
+	if t.Kind() == reflect.Pointer && t.Implements(carrierType) {
+		return Plan{device: true, carrier: func(p unsafe.Pointer, h *Handles) {
+			if *(*unsafe.Pointer)(p) != nil {
+				any(*(*T)(p)).(Carrier).Carry(h)
+			}
+		}}, nil
+	}
 	return PlanFor(t)
 }
 
@@ -87,7 +94,10 @@ func (p *Plan) Carries() bool { return p.carrier != nil || len(p.offsets) > 0 }
 // Device reports whether values may carry device memory.
 func (p *Plan) Device() bool { return p.device }
 
-var handleType = reflect.TypeFor[Handle]()
+var (
+	handleType  = reflect.TypeFor[Handle]()
+	carrierType = reflect.TypeFor[Carrier]()
+)
 
 // hostMarker tells a Host from a Buf; see Host.
 type hostMarker struct{}
