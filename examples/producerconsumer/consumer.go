@@ -14,7 +14,8 @@ import (
 // an error is taken back when the actor ends.
 type consumer struct {
 	*pipeline
-	s *actor.Stream
+	s     *actor.Stream
+	index int
 
 	total  buffer.Buf[uint64] // of the complete files
 	open   map[int]tally      // of the files that have begun and not ended
@@ -25,7 +26,7 @@ type consumer struct {
 
 // consume is a consumer's actor.
 func (p *pipeline) consume(s *actor.Stream, index int) error {
-	c := &consumer{pipeline: p, s: s, open: map[int]tally{}}
+	c := &consumer{pipeline: p, s: s, index: index, open: map[int]tally{}}
 	if err := c.begin(); err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (p *pipeline) consume(s *actor.Stream, index int) error {
 }
 
 // begin allocates all that the consumer will need beside chunks. Every producer
-// has one file open at most.
+// has one file open at most, and each file is of one consumer.
 func (c *consumer) begin() (err error) {
 	if c.total, err = buffer.New[uint64](c.s, values); err != nil {
 		return err
@@ -61,7 +62,8 @@ func (c *consumer) begin() (err error) {
 			return err
 		}
 	}
-	for range min(c.producers, len(c.files)) {
+	mine := (len(c.files) - c.index + c.consumers - 1) / c.consumers
+	for range min(c.producers, mine) {
 		t, err := newTally(c.s, c.verify)
 		if err != nil {
 			return err

@@ -12,10 +12,12 @@ type cpuScanner struct {
 	tamper func(*fileResult)
 	after  func(path string) // called when a file is done
 	err    error
+
+	damaged []string
 }
 
 func (s cpuScanner) scan(ctx context.Context, j job) (outcome, error) {
-	o := outcome{runtime: "cpu", devices: []string{"a", "b"}, transfers: []transferCount{{"peer", 3, 4096}}}
+	o := outcome{runtime: "cpu", devices: []string{"a", "b"}, transfers: []transferCount{{"peer", 3, 4096}}, damaged: s.damaged}
 	for _, f := range j.files {
 		if ctx.Err() != nil {
 			return o, ctx.Err()

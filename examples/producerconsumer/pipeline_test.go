@@ -278,8 +278,8 @@ func TestConsumerThatFails(t *testing.T) {
 		runtime.Gosched()
 	}
 	var refused *buffer.OwnershipError
-	if err := p.run(limit); !errors.As(err, &refused) {
-		t.Errorf("error %v", err)
+	if err := p.run(limit); !errors.As(err, &refused) || limit.Err() != nil {
+		t.Errorf("error %v, %v", err, limit.Err())
 	}
 	if err := sys.Close(limit); err != nil {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -25,6 +26,7 @@ func TestExitStatus(t *testing.T) {
 		{"an argument that does not exist", "a nowhere", cpuScanner{}, exitUsage, "nowhere"},
 		{"a difference", "-verify a", cpuScanner{tamper: flip}, exitReported, "a: the CPU counts otherwise"},
 		{"a difference nobody asked for", "a", cpuScanner{tamper: flip}, exitOK, ""},
+		{"a transfer that damages", "-verify a", cpuScanner{damaged: []string{"a"}}, exitReported, "a: not all of it arrived"},
 		{"the scan fails", "a", cpuScanner{err: errors.New("no runtime")}, exitReported, "no runtime"},
 	} {
 		for _, form := range []string{"", "-json "} {
@@ -78,6 +80,43 @@ func TestInterrupt(t *testing.T) {
 	}
 	if len(r.Files) != 2 || r.Total.Bytes != 6 || len(r.Errors) != 0 || r.Verified == nil || !*r.Verified {
 		t.Errorf("%d files, %d bytes, errors %v, verified %v", len(r.Files), r.Total.Bytes, r.Errors, r.Verified)
+	}
+}
+
+// Damage is a difference, and verified says so.
+func TestDamageIsNotVerified(t *testing.T) {
+	tree(t, map[string]string{"a": "aaa"})
+	var stdout bytes.Buffer
+	run(context.Background(), []string{"-json", "-verify", "a"}, &stdout, new(bytes.Buffer), cpuScanner{damaged: []string{"a"}})
+	if !strings.Contains(stdout.String(), `"verified":false`) {
+		t.Errorf("not said in %s", &stdout)
+	}
+}
+
+// The whole program, on a runtime.
+func TestProgram(t *testing.T) {
+	tree(t, map[string]string{"a": "aaa", "d/b": random(5000), "d/void": ""})
+	o := usual()
+	args := []string{"-runtime", o.runtime, "-virtual", strconv.Itoa(o.virtual), "-chunk", "999", "-verify"}
+	var stdout, stderr bytes.Buffer
+	if got := run(t.Context(), append(args, "-json"), &stdout, &stderr, gpu{}); got != exitOK {
+		t.Fatalf("status %d: %s", got, &stderr)
+	}
+	var r report
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Runtime != o.runtime || len(r.Devices) != 2 || len(r.Files) != 3 || r.Total.Bytes != 5003 || r.Verified == nil || !*r.Verified {
+		t.Errorf("got %+v", r)
+	}
+	stdout.Reset()
+	if got := run(t.Context(), args, &stdout, &stderr, gpu{}); got != exitOK {
+		t.Fatalf("status %d: %s", got, &stderr)
+	}
+	for _, want := range []string{"d/void", "total", "bytes by value", "peer:", "3 files, 4.9 KiB in", "verified"} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("no %q in\n%s", want, &stdout)
+		}
 	}
 }
 
