@@ -1,7 +1,6 @@
 package actor
 
 import (
-	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -42,6 +41,16 @@ func nextSpin(p Policy, limit time.Duration, hit bool) time.Duration {
 	return max(limit/2, shortestSpin)
 }
 
+// afterPark decides the same after a park of the given length: one that spinning for
+// longer would have saved makes the next spin long. Otherwise two threads that once
+// began to park would go on, each taking longer to wake than the other spins.
+func afterPark(p Policy, limit, parked time.Duration) time.Duration {
+	if p == Balanced && parked < 4*longestSpin {
+		return longestSpin
+	}
+	return limit
+}
+
 // spinners is how many threads of the process spin now. Few may: each keeps a
 // processor from the goroutines that would bring it work.
 var spinners atomic.Int32
@@ -61,7 +70,7 @@ func (t *Thread) spin() bool {
 	if t.sys.policy == Frugal {
 		return false
 	}
-	if spinners.Add(1) > maySpin(runtime.GOMAXPROCS(0)) {
+	if spinners.Add(1) > t.sys.maySpin {
 		spinners.Add(-1)
 		return false
 	}

@@ -26,6 +26,24 @@ func TestNextSpin(t *testing.T) {
 	}
 }
 
+func TestAfterPark(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		p             Policy
+		limit, parked time.Duration
+		want          time.Duration
+	}{
+		{"a short park was worth a spin", Balanced, shortestSpin, 50 * time.Microsecond, longestSpin},
+		{"a long one was not", Balanced, shortestSpin, time.Second, shortestSpin},
+		{"frugal never spins", Frugal, 0, time.Microsecond, 0},
+		{"latency spins for long as it is", Latency, latencySpin, time.Microsecond, latencySpin},
+	} {
+		if got := afterPark(c.p, c.limit, c.parked); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestMaySpin(t *testing.T) {
 	for procs, want := range map[int]int32{1: 0, 2: 0, 3: 1, 4: 2, 16: 8, 128: 8} {
 		if got := maySpin(procs); got != want {

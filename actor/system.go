@@ -37,6 +37,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -107,6 +108,7 @@ type System struct {
 	log     *slog.Logger
 	order   Order
 	policy  Policy
+	maySpin int32
 	max     int
 	debug   bool
 
@@ -139,7 +141,7 @@ func NewSystem(opts ...Option) (*System, error) {
 		o(&c)
 	}
 	sys := &System{
-		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, max: c.threads, debug: buffer.Debug,
+		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, maySpin: maySpin(runtime.GOMAXPROCS(0)), max: c.threads, debug: buffer.Debug,
 		threads: map[*Thread]struct{}{}, streams: map[*Stream]struct{}{},
 		pids: map[string]*Stream{}, owners: map[uint32]*Stream{}, values: map[any]any{},
 	}

@@ -178,11 +178,11 @@ func (t *Thread) turn() {
 		t.serve(t.ready.take(i))
 		return
 	}
-	if t.mayEnd() {
-		t.ended = true
+	if len(t.polls) > 0 && t.ask() || t.spin() {
 		return
 	}
-	if len(t.polls) > 0 && t.ask() || t.spin() {
+	if t.mayEnd() {
+		t.ended = true
 		return
 	}
 	t.park()
@@ -274,7 +274,9 @@ func (t *Thread) park() {
 		return // posted before we could be seen to be parked
 	}
 	if len(t.polls) == 0 {
+		began := time.Now()
 		<-t.wake
+		t.spinLimit = afterPark(t.sys.policy, t.spinLimit, time.Since(began))
 		return
 	}
 	t.pause = min(max(2*t.pause, firstPause), lastPause)

@@ -46,6 +46,7 @@ func (l *streamBlocks) take(class int) *Block {
 	for i := range l.classes {
 		if b := l.classes[i].top; l.classes[i].class == class && b != nil {
 			l.unlink(b)
+			l.s.released.Add(-weight(b.bytes))
 			return b
 		}
 	}
@@ -64,6 +65,7 @@ func (b *Block) Release(p Point) {
 	}
 	l := m.of(p.s)
 	l.link(b)
+	p.s.released.Add(weight(b.bytes))
 	if !l.waiting {
 		l.waiting = true
 		m.held = append(m.held, l)

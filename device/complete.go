@@ -18,6 +18,9 @@ func (s *Stream) pin(n uint64, cur *Device) (*mark, error) {
 	if n > s.given.Load() {
 		panic(fmt.Sprintf("device: a wait for %v, which has not been submitted", Point{s, n}))
 	}
+	if m, ok := s.pinFound(n); ok {
+		return m, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.find(n)
@@ -35,6 +38,17 @@ func (s *Stream) pin(n uint64, cur *Device) (*mark, error) {
 	return m, nil
 }
 
+// pinFound is pin where a mark stands already, while the owner may be in the driver.
+func (s *Stream) pinFound(n uint64) (*mark, bool) {
+	s.marksMu.Lock()
+	defer s.marksMu.Unlock()
+	m, ok := s.find(n)
+	if m != nil {
+		m.pins.Add(1)
+	}
+	return m, ok
+}
+
 // catchUp is for who needs an event and cannot have one: the calling thread waits,
 // in place of its stream. The order holds, and only time is lost. Under mu.
 func (s *Stream) catchUp(cur *Device, why error) error {
@@ -49,7 +63,7 @@ func (s *Stream) catchUp(cur *Device, why error) error {
 	return nil
 }
 
-// find is the first mark at or behind n, under mu; nil and true where n is complete.
+// find is the first mark at or behind n, under mu or marksMu; nil and true where n is complete.
 func (s *Stream) find(n uint64) (*mark, bool) {
 	if n <= s.complete.Load() {
 		return nil, true
@@ -67,6 +81,12 @@ func (s *Stream) find(n uint64) (*mark, bool) {
 
 // cover sees to it that a mark stands at or behind n.
 func (s *Stream) cover(n uint64, cur *Device) error {
+	s.marksMu.Lock()
+	_, ok := s.find(n)
+	s.marksMu.Unlock()
+	if ok {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.find(n); ok {
@@ -79,9 +99,40 @@ func (s *Stream) cover(n uint64, cur *Device) error {
 // finishes what was waiting for that: events go back, released memory becomes
 // free. Any goroutine may call it. The error is the device's, and sticky.
 func (s *Stream) Poll() error {
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		return s.peek() // the owner is in the driver; what is to be given back can wait
+	}
 	defer s.mu.Unlock()
 	return s.poll()
+}
+
+// peek raises the watermark and gives nothing back.
+func (s *Stream) peek() error {
+	s.marksMu.Lock()
+	var ends [2]*mark // the newest and the oldest
+	if k := len(s.marks); k > 0 {
+		ends = [2]*mark{s.marks[k-1], s.marks[0]}
+		ends[0].pins.Add(1)
+		ends[1].pins.Add(1)
+	}
+	s.marksMu.Unlock()
+	var done bool
+	var err error
+	for _, m := range ends {
+		if m == nil {
+			continue
+		}
+		if !done && err == nil {
+			if done, err = s.d.rt.QueryEvent(m.event); done {
+				s.raise(m.n)
+			}
+		}
+		m.pins.Add(-1)
+	}
+	if err != nil {
+		return s.lost(err)
+	}
+	return nil
 }
 
 func (s *Stream) poll() error {
@@ -126,13 +177,14 @@ func (s *Stream) reapHalf() {
 
 // reap takes the first k marks as complete, under mu.
 func (s *Stream) reap(k int) {
-	n := s.marks[k-1].n
+	s.raise(s.marks[k-1].n) // first: who does not find a mark any more finds this
 	s.done = append(s.done, s.marks[:k]...)
+	s.marksMu.Lock()
 	rest := copy(s.marks, s.marks[k:])
 	clear(s.marks[rest:])
 	s.marks = s.marks[:rest]
+	s.marksMu.Unlock()
 	s.sweep()
-	s.raise(n)
 }
 
 // sweep lets go of the complete marks that nobody pins any more.
@@ -154,8 +206,14 @@ func (s *Stream) sweep() {
 
 // raise lifts the watermark, and frees the blocks whose last use it covers.
 func (s *Stream) raise(n uint64) {
-	if n > s.complete.Load() {
-		s.complete.Store(n)
-		s.d.mem.settle(s)
+	for {
+		known := s.complete.Load()
+		if n <= known {
+			return
+		}
+		if s.complete.CompareAndSwap(known, n) {
+			s.d.mem.settle(s)
+			return
+		}
 	}
 }

@@ -38,13 +38,20 @@ type Stream struct {
 	given    atomic.Uint64 // the number of the last submission; raised under mu
 	promised atomic.Uint64 // the number that what is pending will have, once somebody was told it; 0: nobody was
 
+	released atomic.Int32 // weight of the blocks released since the last mark; see markReleased
+
 	mu    sync.Mutex // guards what follows; held over a driver call, never over another stream's
-	marks []*mark    // recorded, in order of their numbers
 	done  []*mark    // complete, but still pinned
 	spare []*mark
 	side  *cudart.List // for submissions on the owner's behalf
 	refs  int          // owners
 	dead  bool
+
+	// Others look for a mark while the owner is in the driver, so the marks have a
+	// lock of their own, held for a few loads: they change under both locks, and
+	// are read under either.
+	marksMu sync.Mutex
+	marks   []*mark // recorded, in order of their numbers
 
 	blocks streamBlocks // guarded by the device's memory
 }

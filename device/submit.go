@@ -90,6 +90,15 @@ func (s *Stream) issued(op cudart.Op, name string) error {
 	return err
 }
 
+// markReleased is the weight of released blocks from which on a submission ends with
+// an event, for those who look for memory: they would have to record one on the
+// owner's behalf, and might wait for the owner to come out of the driver.
+const markReleased = 8
+
+// weight is what a released block counts: eight small ones are worth an event, a
+// large one is alone.
+func weight(bytes uint64) int32 { return int32(min(1+bytes>>17, markReleased)) }
+
 // submitNow decides whether what was issued goes to the driver now: an idle
 // stream starts at once, a busy one is given batches.
 func submitNow(idle bool, pending int) bool { return idle || pending >= batch }
@@ -101,6 +110,12 @@ func submitNow(idle bool, pending int) bool { return idle || pending >= batch }
 func (s *Stream) Flush(mark bool) (Point, error) {
 	if s.list.Len() == 0 && !(mark && s.unmarked()) {
 		return Point{s, s.given.Load()}, nil
+	}
+	if s.released.Load() >= markReleased {
+		mark = true
+	}
+	if mark {
+		s.released.Store(0)
 	}
 	s.mu.Lock()
 	p, refused, err := s.submitMarked(s.list, mark)
@@ -124,8 +139,8 @@ func (s *Stream) unmarked() bool {
 	if s.idle() {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.marksMu.Lock()
+	defer s.marksMu.Unlock()
 	return len(s.marks) == 0 || s.marks[len(s.marks)-1].n < s.given.Load()
 }
 
@@ -167,7 +182,9 @@ func (s *Stream) submit(l *cudart.List, m *mark) (Point, int, error) {
 		s.spare = append(s.spare, m)
 	default:
 		m.n = n
+		s.marksMu.Lock()
 		s.marks = append(s.marks, m)
+		s.marksMu.Unlock()
 		if len(s.marks) >= reapAt {
 			s.reapHalf()
 		}
