@@ -357,3 +357,52 @@ func pipeline(t *testing.T, sys *System, d *device.Device, n int) {
 	})
 	finish(t, from, to)
 }
+
+// A buffer that goes round many times is ordered at every hop, on events that are
+// used again and again.
+func TestO6_ALongChain(t *testing.T) {
+	sys := newSystem(t)
+	var hops [3]*Chan[Buf]
+	for i := range hops {
+		hops[i] = NewChan[Buf](1)
+	}
+	hop := func(i int) *Ref {
+		return start(t, sys, fmt.Sprint("hop ", i), sys.Device(0), func(s *Stream) error {
+			defer hops[(i+1)%3].Close()
+			for b, err := range hops[i].All(s) {
+				if err := errors.Join(err, add(s, b, 1), hops[(i+1)%3].Send(s, b)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	refs := []*Ref{hop(1), hop(2)}
+	refs = append(refs, start(t, sys, "hop 0", sys.Device(0), func(s *Stream) error {
+		defer hops[1].Close()
+		b, err := filled(s, 0)
+		if err != nil {
+			return err
+		}
+		events := 0
+		for lap := range 100 {
+			if err := errors.Join(add(s, b, 1), hops[1].Send(s, b)); err != nil {
+				return err
+			}
+			if b, err = hops[0].Recv(s); err != nil {
+				return err
+			}
+			if err := s.Synchronize(); err != nil { // what is on its way needs an event
+				return err
+			}
+			if lap == 20 {
+				events = sys.Counts().Events
+			}
+		}
+		if n := sys.Counts().Events; n > events {
+			t.Errorf("%d events after 20 laps, %d after 100", events, n)
+		}
+		return holds(s, b, 300)
+	}))
+	finish(t, refs...)
+}

@@ -42,6 +42,8 @@ type Stream struct {
 	handles   buffer.Handles
 	poll      func() (bool, error)
 	pollErr   error
+	upTo      device.Point // what Synchronize waits for
+	reached   func() (bool, error)
 	suspended bool // by supervision: no user messages
 	strategy  SupervisorStrategy
 
@@ -137,11 +139,11 @@ func (s *Stream) Synchronize() error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	p, err := s.cuda.Flush(true)
-	if err != nil {
+	var err error
+	if s.upTo, err = s.cuda.Flush(true); err != nil {
 		return err
 	}
-	return s.await(func() (bool, error) { return p.Done(s.cuda.Device()) })
+	return s.await(s.reached)
 }
 
 // Submit gives the driver what has been issued. Nobody has to call it: whatever
