@@ -20,7 +20,6 @@ var (
 	module = device.NewModule(cudarttest.Kernels)
 	fill32 = module.Kernel("fill32", device.Out[uint32](), device.Scalar[uint32](), device.Scalar[uint32]())
 	add32  = module.Kernel("add32", device.InOut[uint32](), device.Scalar[uint32](), device.Scalar[uint32]())
-	idle   = module.Kernel("idle")
 )
 
 // Rig keeps the systems that rounds run on, since opening one takes longer than a

@@ -27,6 +27,7 @@ import (
 type options struct {
 	sides, only, out, commit string
 	rounds                   int
+	limit                    time.Duration
 	json, quick              bool
 }
 
@@ -37,6 +38,7 @@ func main() {
 	flag.StringVar(&o.out, "out", filepath.Join("bench", "results"), "folder for a complete result")
 	flag.StringVar(&o.commit, "commit", "", "the commit that the programs were built from; empty: the file commit in -sides")
 	flag.IntVar(&o.rounds, "rounds", fullRounds, "rounds of each side")
+	flag.DurationVar(&o.limit, "limit", 8*time.Minute, "no round begins later than this")
 	flag.BoolVar(&o.json, "json", false, "print JSON in place of the table")
 	flag.BoolVar(&o.quick, "quick", false, "a fraction of the work: does it run, not how fast; leaves no result")
 	flag.Parse()
@@ -68,6 +70,9 @@ func run(o options, stdout, stderr io.Writer) (int, error) {
 		case <-interrupted:
 			return false
 		default:
+			if time.Since(began) > o.limit {
+				return false
+			}
 			fmt.Fprintf(stderr, "round %d of %d, %s\n", round+1, o.rounds, time.Since(began).Round(time.Second))
 			return true
 		}
@@ -84,7 +89,7 @@ func run(o options, stdout, stderr io.Writer) (int, error) {
 	if err := show(rep, o, stdout); err != nil {
 		return 1, err
 	}
-	fmt.Fprintf(stderr, "%d cases in %s\n", len(cases), time.Since(began).Round(time.Second))
+	fmt.Fprintf(stderr, "%d cases in %s; most of it for %s\n", len(cases), time.Since(began).Round(time.Second), programs.slowest(5))
 	if len(incomplete) > 0 {
 		return 3, nil
 	}

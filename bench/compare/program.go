@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +30,7 @@ type programs struct {
 	quick  bool
 	stderr io.Writer
 	live   map[string]*program
+	took   map[string]time.Duration // by case and side
 }
 
 type program struct {
@@ -36,7 +40,7 @@ type program struct {
 }
 
 func launch(sides string, quick bool, stderr io.Writer) *programs {
-	return &programs{sides: sides, quick: quick, stderr: stderr, live: map[string]*program{}}
+	return &programs{sides: sides, quick: quick, stderr: stderr, live: map[string]*program{}, took: map[string]time.Duration{}}
 }
 
 // command is the program that does a side, by the beginning of the side's name.
@@ -58,7 +62,9 @@ func command(sides, side string, quick bool) (name string, args []string) {
 
 // run runs one round.
 func (p *programs) run(name, side string) bench.Result {
+	began := time.Now()
 	res, err := p.ask(name, side)
+	p.took[name+" "+side] += time.Since(began)
 	if err != nil {
 		return bench.Result{Case: name, Side: side, Error: err.Error()}
 	}
@@ -143,6 +149,16 @@ func (p *program) end() {
 	for range p.lines {
 	}
 	_ = p.cmd.Wait()
+}
+
+// slowest names the n sides that took the most of the run.
+func (p *programs) slowest(n int) string {
+	ids := slices.SortedFunc(maps.Keys(p.took), func(a, b string) int { return cmp.Compare(p.took[b], p.took[a]) })
+	var text []string
+	for _, id := range ids[:min(n, len(ids))] {
+		text = append(text, fmt.Sprintf("%s %.1f s", id, p.took[id].Seconds()))
+	}
+	return strings.Join(text, ", ")
 }
 
 func (p *programs) close() {

@@ -48,7 +48,7 @@ func interleave(cases []benchCase, rounds int, run func(name, side string) bench
 	failed := map[[2]string]int{}
 	for round := range rounds {
 		if !next(round) {
-			return append(missing, fmt.Sprintf("interrupted after %d rounds of %d", round, rounds))
+			return append(missing, fmt.Sprintf("ended after %d rounds of %d", round, rounds))
 		}
 		for _, c := range cases {
 			n := len(c.sides)

@@ -132,7 +132,7 @@ func TestInterleaveInterrupted(t *testing.T) {
 	cases := []benchCase{{name: "a", sides: []string{"x"}}}
 	run := func(name, side string) bench.Result { return bench.Result{Case: name, Side: side} }
 	missing := interleave(cases, 5, run, newSamples(), func(round int) bool { return round < 3 })
-	if want := fmt.Sprint([]string{"interrupted after 3 rounds of 5"}); fmt.Sprint(missing) != want {
+	if want := fmt.Sprint([]string{"ended after 3 rounds of 5"}); fmt.Sprint(missing) != want {
 		t.Errorf("missing %v", missing)
 	}
 }
