@@ -215,7 +215,7 @@ func (c *Chan[T]) Recv(s *Stream) (T, error) {
 		if err := s.cause(); err != nil {
 			return zero, c.giveUp(&c.receivers, &s.wait, err)
 		}
-		if s.cuda.Pending() > 0 {
+		if s.cuda.Unsettled() {
 			if _, err := s.cuda.Flush(false); err != nil {
 				return zero, c.giveUp(&c.receivers, &s.wait, err)
 			}

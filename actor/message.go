@@ -107,7 +107,7 @@ func (s *Stream) credit(m *mailbox) error {
 			return nil
 		}
 		err := s.cause()
-		if err == nil && s.cuda.Pending() > 0 {
+		if err == nil && s.cuda.Unsettled() {
 			_, err = s.cuda.Flush(false)
 		}
 		if err != nil {

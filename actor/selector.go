@@ -74,7 +74,7 @@ func (sel *Selector) block(s *Stream) (int, bool, error) {
 	if err := s.cause(); err != nil {
 		return -1, true, err
 	}
-	if s.cuda.Pending() > 0 {
+	if s.cuda.Unsettled() {
 		if _, err := s.cuda.Flush(false); err != nil {
 			return -1, true, err
 		}

@@ -28,7 +28,7 @@ func (t *Thread) serve(s *Stream) {
 
 // settle submits what the turn left, and buries the actor where it has ended.
 func (t *Thread) settle(s *Stream) {
-	if s.cuda.Pending() > 0 {
+	if s.cuda.Unsettled() {
 		if _, err := s.cuda.Flush(false); err != nil {
 			s.sys.log.Error("actor: commands were refused", "actor", s.name, "error", err)
 		}

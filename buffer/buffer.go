@@ -98,7 +98,7 @@ func alloc(o *Owner, n int, t reflect.Type, elsewhere bool) (Handle, error) {
 	if err != nil {
 		return Handle{}, fmt.Errorf("buffer: %d %v for %s: %w", n, t, o.Name, err)
 	}
-	x, gen := newSlot(o.ID, func(x *slot) {
+	x, gen := newSlot(o, o.ID, func(x *slot) {
 		x.dev, x.elem = b, t.Kind()
 		x.born(d, bytes)
 	})
@@ -181,7 +181,7 @@ func (h Handle) release(u User) error {
 	if w.gen() != h.gen || w.owner() != o.ID || w.state() == Free || w.state() == InFlight {
 		return h.x.ownership(w, o.ID, h.gen)
 	}
-	h.x.end(w, h.x.lastUse(w.state(), o.Stream.Next()))
+	h.x.endOwned(w, o)
 	return nil
 }
 

@@ -46,7 +46,7 @@ func allocHost[T Element](d, cur *device.Device, owner uint32, n int) (Host[T], 
 	if err != nil {
 		return Host[T]{}, fmt.Errorf("buffer: %d %v of pinned memory for %s: %w", n, t, ownerName(owner), err)
 	}
-	x, gen := newSlot(owner, func(x *slot) {
+	x, gen := newSlot(nil, owner, func(x *slot) {
 		x.host, x.elem = b, t.Kind()
 		x.born(d, bytes)
 	})

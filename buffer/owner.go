@@ -22,6 +22,8 @@ type Owner struct {
 	Name   string
 	Stream *device.Stream
 
+	spare []*slot // free ones, kept
+
 	// Await suspends the owner until done says so (it is asked again and again)
 	// or the owner's context ends, whose cause it returns then.
 	Await func(done func() (bool, error)) error
@@ -93,7 +95,7 @@ func (o *Owner) ReclaimThese(hs []Handle) int {
 	for _, h := range hs {
 		w := h.x.load()
 		if w.gen() == h.gen && w.owner() == o.ID && w.state() != InFlight && w.state() != Free &&
-			h.x.end(w, h.x.lastUse(w.state(), o.Stream.Next())) {
+			h.x.endOwned(w, o) {
 			n++
 		}
 	}
@@ -102,6 +104,9 @@ func (o *Owner) ReclaimThese(hs []Handle) int {
 
 // End takes the identity back; nothing is owned under it any more.
 func (o *Owner) End() {
+	slots.mu.Lock()
+	o.giveSlots(len(o.spare))
+	slots.mu.Unlock()
 	owners.Lock()
 	defer owners.Unlock()
 	delete(owners.live, o.ID)
@@ -120,13 +125,4 @@ func ReclaimDevices(devs ...*device.Device) int {
 		}
 	})
 	return n
-}
-
-// lastUse is the point after which the slot's memory is unused, for an owner
-// that has come to now.
-func (x *slot) lastUse(s State, now device.Point) device.Point {
-	if s == Foreign || x.host != nil {
-		return x.point // its owner's stream never touched it, or said when
-	}
-	return now
 }

@@ -32,47 +32,86 @@ type slot struct {
 func (x *slot) load() word { return word(x.word.Load()) }
 
 // slots are all slots of the process: kept for ever, reused, and walked when an
-// owner ends.
+// owner ends. Owners keep some of the free ones to themselves.
 var slots struct {
 	mu   sync.Mutex
 	free *slot
 	all  []*[slabLen]slot
-	live int // buffers that exist
 }
 
 const slabLen = 128
 
-// newSlot takes a slot and starts its next life for an owner. fill sets what it
-// holds, before anybody can see it.
-func newSlot(owner uint32, fill func(*slot)) (*slot, uint32) {
-	slots.mu.Lock()
-	x := slots.free
-	if x == nil {
-		slab := new([slabLen]slot)
-		slots.all = append(slots.all, slab)
-		for i := range slab[1:] {
-			slab[i+1].free, slots.free = slots.free, &slab[i+1]
-		}
-		x = &slab[0]
-	} else {
-		slots.free = x.free
-	}
-	slots.live++
-	slots.mu.Unlock()
-	x.free = nil
+// newSlot takes a slot and starts its next life for an owner, o where that has a
+// stream. fill sets what it holds, before anybody can see it.
+func newSlot(o *Owner, owner uint32, fill func(*slot)) (*slot, uint32) {
+	x := o.freeSlot()
 	fill(x)
 	gen := x.load().gen() + 1
 	x.word.Store(uint64(pack(gen, owner, Exclusive)))
 	return x, gen
 }
 
-// recycle gives a slot back whose life has ended.
-func (x *slot) recycle() {
-	x.dev, x.host, x.cause, x.point = nil, nil, nil, device.Point{}
+// freeSlot takes one that the owner keeps, or some more from all.
+func (o *Owner) freeSlot() *slot {
+	if o != nil {
+		if n := len(o.spare); n > 0 {
+			x := o.spare[n-1]
+			o.spare = o.spare[:n-1]
+			return x
+		}
+	}
 	slots.mu.Lock()
 	defer slots.mu.Unlock()
-	slots.live--
-	if x.load().gen() < maxGen {
+	if o != nil {
+		for range keepSlots / 2 {
+			o.spare = append(o.spare, takeSlot())
+		}
+	}
+	return takeSlot()
+}
+
+// takeSlot takes a slot from all, under the lock.
+func takeSlot() *slot {
+	if slots.free == nil {
+		slab := new([slabLen]slot)
+		slots.all = append(slots.all, slab)
+		for i := range slab {
+			slab[i].free, slots.free = slots.free, &slab[i]
+		}
+	}
+	x := slots.free
+	slots.free, x.free = x.free, nil
+	return x
+}
+
+// keepSlots is how many free slots an owner keeps, so that most buffers begin and
+// end without a lock.
+const keepSlots = 32
+
+// recycle gives a slot back whose life has ended: to the owner that ended it, or to
+// all where o is nil. B2: one whose generations are used up is not given back.
+func (x *slot) recycle(o *Owner) {
+	x.dev, x.host, x.cause, x.point = nil, nil, nil, device.Point{}
+	if x.load().gen() >= maxGen {
+		return
+	}
+	if o != nil && len(o.spare) < keepSlots {
+		o.spare = append(o.spare, x)
+		return
+	}
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	x.free, slots.free = slots.free, x
+	if o != nil {
+		o.giveSlots(keepSlots / 2)
+	}
+}
+
+// giveSlots gives some of the kept slots back to all, under the lock.
+func (o *Owner) giveSlots(n int) {
+	for range n {
+		x := o.spare[len(o.spare)-1]
+		o.spare = o.spare[:len(o.spare)-1]
 		x.free, slots.free = slots.free, x
 	}
 }
@@ -95,7 +134,20 @@ func (x *slot) end(w word, p device.Point) bool {
 	case x.host != nil:
 		x.host.Release(p)
 	}
-	x.recycle()
+	x.recycle(nil)
+	return true
+}
+
+// endOwned is end for a buffer that o owns, on o's thread.
+func (x *slot) endOwned(w word, o *Owner) bool {
+	if w.state() == Foreign || x.dev == nil {
+		return x.end(w, x.point) // its owner's stream never touched it, or said when
+	}
+	if !x.step(w, released, 0) {
+		return false
+	}
+	o.Stream.Release(x.dev)
+	x.recycle(o)
 	return true
 }
 
@@ -144,10 +196,9 @@ func (x *slot) refuse(w word, owner, gen uint32, a cudart.Access) error {
 }
 
 // Live is how many buffers, of devices and pinned, exist in the process.
-func Live() int {
-	slots.mu.Lock()
-	defer slots.mu.Unlock()
-	return slots.live
+func Live() (n int) {
+	each(func(*slot, word) { n++ })
+	return n
 }
 
 // each calls f for every slot that is not free.

@@ -16,6 +16,11 @@ func (d *Device) Alloc(s *Stream, bytes uint64, elsewhere bool) (*Block, error) 
 	}
 	class, size := classOf(bytes)
 	size = min(size, d.mem.budget)
+	if elsewhere {
+		s.spill()
+	} else if b := s.takeHot(class); b != nil {
+		return b, nil
+	}
 	if b := d.mem.cached(s, class, size, elsewhere); b != nil {
 		return b, nil
 	}

@@ -32,6 +32,7 @@ type Stream struct {
 	effects []effect
 	pinned  []*mark
 	args    []cudart.Arg
+	hot     []*Block          // released last, kept for the owner
 	waited  map[uint32]uint64 // by stream: the highest number already waited for
 
 	complete atomic.Uint64 // watermark: the highest number known complete

@@ -108,6 +108,7 @@ func submitNow(idle bool, pending int) bool { return idle || pending >= batch }
 // there already, none is. The error is a [*SubmitError]; the point is good all
 // the same: where its event is missing, whoever waits for it has one recorded.
 func (s *Stream) Flush(mark bool) (Point, error) {
+	s.spill()
 	if s.list.Len() == 0 && !(mark && s.unmarked()) {
 		return Point{s, s.given.Load()}, nil
 	}
