@@ -9,7 +9,7 @@ import (
 
 // The picture's measures, in its own units.
 const (
-	width     = 1040
+	width     = 1500
 	barLeft   = 250
 	barWidth  = 480
 	rowHeight = 18
@@ -77,7 +77,7 @@ func judged(entries []entry, side string) string {
 	for i := 0; i < len(entries) && (i == 0 || !entries[i].first); i++ {
 		if g := entries[i]; g.us == side && g.Met != nil {
 			ratio, met := g.verdict()
-			all = append(all, fmt.Sprintf("%s (%s) %s", ratio, g.Goal, met))
+			all = append(all, fmt.Sprintf("%s %s (%s)", ratio, met, g.Goal))
 		}
 	}
 	if len(all) == 0 {
