@@ -361,6 +361,7 @@ func pipeline(t *testing.T, sys *System, d *device.Device, n int) {
 // A buffer that goes round many times is ordered at every hop, on events that are
 // used again and again.
 func TestO6_ALongChain(t *testing.T) {
+	const laps = 300
 	sys := newSystem(t)
 	var hops [3]*Chan[Buf]
 	for i := range hops {
@@ -384,8 +385,7 @@ func TestO6_ALongChain(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		events := 0
-		for lap := range 100 {
+		for range laps {
 			if err := errors.Join(add(s, b, 1), hops[1].Send(s, b)); err != nil {
 				return err
 			}
@@ -395,14 +395,11 @@ func TestO6_ALongChain(t *testing.T) {
 			if err := s.Synchronize(); err != nil { // what is on its way needs an event
 				return err
 			}
-			if lap == 20 {
-				events = sys.Counts().Events
-			}
 		}
-		if n := sys.Counts().Events; n > events {
-			t.Errorf("%d events after 20 laps, %d after 100", events, n)
+		if n := sys.Counts().Events; n > laps/2 {
+			t.Errorf("%d events after %d hops", n, 3*laps)
 		}
-		return holds(s, b, 300)
+		return holds(s, b, 3*laps)
 	}))
 	finish(t, refs...)
 }
