@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -54,6 +55,13 @@ func Pull[T buffer.Element](s *actor.Stream, b buffer.Buf[T], opts ...Option) (b
 	if err != nil {
 		return buffer.Buf[T]{}, err
 	}
+	if src.Bytes == 0 { // there is nothing to copy, and nothing to wait for
+		dst, err := buffer.New[T](s, 0)
+		if err == nil {
+			b.Pulled(o, src.After)
+		}
+		return dst, err
+	}
 	dst, ready, err := buffer.NewElsewhere[T](s, b.Len())
 	if err != nil {
 		return buffer.Buf[T]{}, err
@@ -79,16 +87,16 @@ type pullTask struct {
 // Run is part of [actor.Task].
 func (t *pullTask) Run(on *device.Stream, cur *device.Device) (err error) {
 	t.end, err = on.CopyPeer(cur, t.copy)
+	if errors.Is(err, device.ErrRetired) {
+		err = errors.Join(actor.ErrStopped, err) // it ended since it was asked
+	}
 	return err
 }
 
 var pullTasks = sync.Pool{New: func() any { return new(pullTask) }}
 
-// pullOn has the copy issued. A copy of no bytes needs no message.
+// pullOn has the copy issued.
 func pullOn(s *actor.Stream, on *actor.Ref, src buffer.Source, dst buffer.Handle, ready device.Point, opts []Option) (device.Point, error) {
-	if src.Bytes == 0 {
-		return src.After, nil
-	}
 	t := pullTasks.Get().(*pullTask)
 	defer pullTasks.Put(t)
 	t.copy = device.PeerCopy{

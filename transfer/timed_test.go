@@ -29,7 +29,7 @@ func TestTimedIsBehindWhatTheCopyWaitsFor(t *testing.T) {
 		start, began, ended cudart.Event
 	}
 	const busyFor = 20 * time.Millisecond
-	busy := mod.Kernel("busy", device.Scalar[uint64]())
+	busy := module.Kernel("busy", device.Scalar[uint64]())
 	items, read := actor.NewChan[timed](1), actor.NewChan[bool](1)
 	g := sys.Group(ctx)
 	g.Go("source", sys.Device(0), func(s *actor.Stream) error {
