@@ -45,11 +45,15 @@ func (s *Stream) Launch(owner uint32, k *Kernel, g Grid, args ...Arg) error {
 		}
 		s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...)
 	}
-	s.note(k.name, nil, 0)
+	noted := false
 	for i := range args {
 		if args[i].access.Writes() {
 			s.note(k.name, args[i].mem, args[i].gen)
+			noted = true
 		}
+	}
+	if !noted {
+		s.note(k.name, nil, 0)
 	}
 	return s.issued(cudart.OpLaunch, k.name)
 }

@@ -32,8 +32,8 @@ type Stream struct {
 	effects []effect
 	pinned  []*mark
 	args    []cudart.Arg
-	hot     []*Block          // released last, kept for the owner
-	waited  map[uint32]uint64 // by stream: the highest number already waited for
+	hot     []*Block // released last, kept for the owner
+	waited  waits
 
 	complete atomic.Uint64 // watermark: the highest number known complete
 	given    atomic.Uint64 // the number of the last submission; raised under mu
@@ -75,7 +75,7 @@ func (d *Device) NewStream(name string) (*Stream, error) {
 	id := nextID.n
 	nextID.Unlock()
 	d.streams.Add(1)
-	return &Stream{d: d, id: id, name: name, h: h, list: list, refs: 1, waited: map[uint32]uint64{}}, nil
+	return &Stream{d: d, id: id, name: name, h: h, list: list, refs: 1}, nil
 }
 
 // Name is the name the stream was made with.
