@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"sync/atomic"
 	"testing"
@@ -35,7 +36,8 @@ func newRig(t testing.TB, c sim.Config, opts ...actor.Option) *rig {
 	if onDriver() {
 		opts = append(opts, actor.WithVirtual(2))
 	}
-	sys, err := actor.NewSystem(append(opts, actor.WithOpenRuntime(r.edges))...)
+	opts = append(opts, actor.WithOpenRuntime(r.edges), actor.WithLogger(slog.New(slog.DiscardHandler)))
+	sys, err := actor.NewSystem(opts...)
 	r.ok(err)
 	r.sys = sys
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
