@@ -108,19 +108,14 @@ func alloc(o *Owner, n int, t reflect.Type, elsewhere bool) (Handle, error) {
 // allocLater waits for its share of the budget, and finishes completions while it
 // waits: what it waits for may be its own releases, which nobody else would
 // submit, or those of actors that have gone to sleep.
-func allocLater(o *Owner, bytes uint64, elsewhere bool) (b *device.Block, err error) {
+func allocLater(o *Owner, bytes uint64, elsewhere bool) (*device.Block, error) {
 	if _, err := o.Stream.Flush(true); err != nil {
 		return nil, err
 	}
-	d := o.Stream.Device()
-	err = o.Await(func() (bool, error) {
-		var err error
-		b, err = d.Alloc(o.Stream, bytes, elsewhere)
-		if errors.Is(err, device.ErrBudget) {
-			return false, nil
-		}
-		return true, err
-	})
+	o.wants.bytes, o.wants.elsewhere = bytes, elsewhere
+	err := o.Await(o.askBlock)
+	b := o.wants.block
+	o.wants.block = nil
 	return b, err
 }
 

@@ -77,7 +77,7 @@ func (h Host[T]) Slice(u User) ([]T, error) {
 				return nil, err
 			}
 		}
-		if err := o.Await(func() (bool, error) { return h.x.point.Done(o.Stream.Device()) }); err != nil {
+		if err := o.awaitPoint(h.x.point); err != nil {
 			return nil, fmt.Errorf("buffer: waiting for %s: %w", h.x.describe(h.x.load()), err)
 		}
 		if _, _, err := h.Use(o, cudart.InOut); err != nil {

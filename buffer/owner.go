@@ -2,6 +2,7 @@ package buffer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -29,6 +30,18 @@ type Owner struct {
 	Await func(done func() (bool, error)) error
 	// Context is the owner's, which ends when it shall stop.
 	Context func() context.Context
+
+	// What the owner waits for, and how Await asks for it: kept here, and bound
+	// once, so that waiting allocates nothing.
+	wants              wanted
+	askBlock, askPoint func() (bool, error)
+}
+
+type wanted struct {
+	bytes     uint64
+	elsewhere bool
+	block     *device.Block
+	point     device.Point
 }
 
 // hostID owns pinned memory that no stream actor owns: that of ordinary goroutines.
@@ -50,9 +63,31 @@ func NewOwner(name string, s *device.Stream) *Owner {
 			continue // after 2³² owners the numbers begin again
 		}
 		o := &Owner{ID: owners.last, Name: name, Stream: s}
+		o.askBlock, o.askPoint = o.haveBlock, o.havePoint
 		owners.live[o.ID] = o
 		return o
 	}
+}
+
+// haveBlock asks for the memory that is wanted.
+func (o *Owner) haveBlock() (bool, error) {
+	b, err := o.Stream.Device().Alloc(o.Stream, o.wants.bytes, o.wants.elsewhere)
+	if errors.Is(err, device.ErrBudget) {
+		return false, nil
+	}
+	o.wants.block = b
+	return true, err
+}
+
+// havePoint asks whether the point that is wanted is complete.
+func (o *Owner) havePoint() (bool, error) { return o.wants.point.Done(o.Stream.Device()) }
+
+// awaitPoint suspends the owner until p is complete.
+func (o *Owner) awaitPoint(p device.Point) error {
+	o.wants.point = p
+	err := o.Await(o.askPoint)
+	o.wants.point = device.Point{}
+	return err
 }
 
 // ownerOf finds a living owner.
