@@ -21,7 +21,8 @@ type producer struct {
 	turn  int
 }
 
-// produce is a producer's actor. That it was told to end is no failure of it.
+// produce is a producer's actor. That it was told to end is no failure of it; an
+// interrupt may close the channels a moment before it ends the context.
 func (p *pipeline) produce(s *actor.Stream) error {
 	defer p.producerEnded()
 	r := producer{pipeline: p, s: s, ctx: s.Context()}
@@ -31,7 +32,7 @@ func (p *pipeline) produce(s *actor.Stream) error {
 			err = errors.Join(err, h.Release(s))
 		}
 	}
-	if r.ctx.Err() != nil {
+	if r.ctx.Err() != nil || errors.Is(err, actor.ErrClosed) {
 		return nil
 	}
 	return err
