@@ -15,11 +15,11 @@ import (
 // nothing is recorded behind n yet, pin records it here, and only then hands
 // it out.
 func (s *Stream) pin(n uint64, cur *Device) (*mark, error) {
-	if n > s.given.Load() {
-		panic(fmt.Sprintf("device: a wait for %v, which has not been submitted", Point{s, n}))
-	}
 	if m, ok := s.pinFound(n); ok {
 		return m, nil
+	}
+	if n > s.given.Load() {
+		panic(fmt.Sprintf("device: a wait for %v, which has not been submitted", Point{s, n}))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

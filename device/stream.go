@@ -35,7 +35,11 @@ type Stream struct {
 	hot     []*Block // released last, kept for the owner
 	waited  waits
 
+	// On a line of its own: every receiver looks at it, and the owner changes what
+	// stands around it with every submission.
+	_        [64]byte
 	complete atomic.Uint64 // watermark: the highest number known complete
+	_        [56]byte
 	given    atomic.Uint64 // the number of the last submission; raised under mu
 	promised atomic.Uint64 // the number that what is pending will have, once somebody was told it; 0: nobody was
 
