@@ -17,7 +17,6 @@ var (
 	module = device.NewModule(cudarttest.Kernels)
 	fill32 = module.Kernel("fill32", device.Out[uint32](), device.Scalar[uint32](), device.Scalar[uint32]())
 	add32  = module.Kernel("add32", device.InOut[uint32](), device.Scalar[uint32](), device.Scalar[uint32]())
-	copy32 = module.Kernel("copy32", device.Out[uint32](), device.In[uint32](), device.Scalar[uint32]())
 	gate32 = module.Kernel("gate", device.In[uint32](), device.Scalar[uint64]())
 )
 

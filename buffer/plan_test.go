@@ -31,8 +31,8 @@ type (
 		A int
 		B []string
 		C map[int]*deep
-		d func()
-		e any
+		D func()
+		E any
 	}
 )
 

@@ -40,9 +40,9 @@ type watched struct {
 
 // counts are what a runtime was asked: commands by kind, and calls.
 type counts struct {
-	ops                               [cudart.OpFree + 1]int
-	submits, queries, events, allocs  int
-	hostAllocs, synchronised, refused int
+	ops                              [cudart.OpFree + 1]int
+	submits, queries, events, allocs int
+	synchronised, refused            int
 }
 
 func (w *watched) count(f func(*counts)) {

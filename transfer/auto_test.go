@@ -18,8 +18,8 @@ var saidBefore int
 // environment, and nvidia says what is missing.
 func TestF3_WhichRuntime(t *testing.T) {
 	if rt, err := cudart.Open(cudart.Options{Name: "nvidia"}); err == nil {
-		t.Skip("this machine has a driver and a device")
 		_ = rt.Close()
+		t.Skip("this machine has a driver and a device")
 	} else if !errors.Is(err, cudart.ErrNoDriver) && !errors.Is(err, cudart.ErrNoDevices) {
 		t.Skipf("the driver of this machine does not work: %v", err)
 	}
