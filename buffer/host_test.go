@@ -15,36 +15,36 @@ import (
 func TestSliceWaitsForCopies(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		copy func(r *rig, a, b *user, h Host[uint32], x, y Buf[uint32])
+		copy func(r *rig, a, b *user, h Host[uint32], x, y, z Buf[uint32])
 		want uint32
 	}{
-		{"not submitted", func(r *rig, a, b *user, h Host[uint32], x, y Buf[uint32]) {
+		{"not submitted", func(r *rig, a, b *user, h Host[uint32], x, y, z Buf[uint32]) {
 			r.ok(download(a, h, x))
 		}, 7},
-		{"submitted, and no event behind it", func(r *rig, a, b *user, h Host[uint32], x, y Buf[uint32]) {
+		{"submitted, and no event behind it", func(r *rig, a, b *user, h Host[uint32], x, y, z Buf[uint32]) {
 			r.ok(download(a, h, x))
 			_, err := a.o.Stream.Flush(false)
 			r.ok(err)
 		}, 7},
-		{"two", func(r *rig, a, b *user, h Host[uint32], x, y Buf[uint32]) {
+		{"two", func(r *rig, a, b *user, h Host[uint32], x, y, z Buf[uint32]) {
 			r.ok(download(a, h, x))
 			r.ok(download(a, h, y))
 		}, 8},
-		{"by another stream, handed over", func(r *rig, a, b *user, h Host[uint32], x, y Buf[uint32]) {
+		{"by another stream, handed over", func(r *rig, a, b *user, h Host[uint32], x, y, z Buf[uint32]) {
 			r.ok(a.give(h.Handle, x.Handle))
 			r.ok(b.take(h.Handle, x.Handle))
 			r.ok(download(b, h, x))
 			r.ok(b.give(h.Handle, x.Handle))
 			r.ok(a.take(h.Handle, x.Handle))
 		}, 7},
-		{"a second one by another stream", func(r *rig, a, b *user, h Host[uint32], x, y Buf[uint32]) {
+		{"a second one by another stream", func(r *rig, a, b *user, h Host[uint32], x, y, z Buf[uint32]) {
 			r.ok(download(a, h, x))
-			r.ok(a.give(h.Handle, y.Handle))
-			r.ok(b.take(h.Handle, y.Handle))
-			r.ok(download(b, h, y)) // behind the first
-			r.ok(b.give(h.Handle, y.Handle))
-			r.ok(a.take(h.Handle, y.Handle))
-		}, 8},
+			r.ok(a.give(h.Handle))
+			r.ok(b.take(h.Handle))
+			r.ok(download(b, h, z)) // behind the first: nothing else makes it wait
+			r.ok(b.give(h.Handle))
+			r.ok(a.take(h.Handle))
+		}, 9},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, 0)
@@ -55,6 +55,9 @@ func TestSliceWaitsForCopies(t *testing.T) {
 			r.ok(err)
 			y, err := New[uint32](a, n)
 			r.ok(err)
+			z, err := New[uint32](b, n)
+			r.ok(err)
+			r.ok(b.fill(z, 9))
 			h, err := NewHost[uint32](a, n)
 			r.ok(err)
 			slab, err := h.Slice(a)
@@ -65,7 +68,7 @@ func TestSliceWaitsForCopies(t *testing.T) {
 			g.hold(a)
 			r.ok(a.fill(x, 7))
 			r.ok(a.fill(y, 8))
-			c.copy(r, a, b, h, x, y)
+			c.copy(r, a, b, h, x, y, z)
 			looked := 0
 			a.waited = func() {
 				if looked++; looked == 10 {

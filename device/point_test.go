@@ -67,6 +67,19 @@ func TestWaitsThatAWatermarkCoversAreNotIssued(t *testing.T) {
 			g.hold(a)
 			r.ok(b.WaitFor(r.flush(a), ""))
 		}},
+		{"for eight streams, twice", 8, 8, func(r *rig, a, b *Stream, g *gate) {
+			var points []Point
+			for range 8 { // more than are remembered in one place
+				s := r.stream(r.devs[0], "one of eight")
+				g.hold(s)
+				points = append(points, r.flush(s))
+			}
+			for range 2 {
+				for _, p := range points {
+					r.ok(b.WaitFor(p, ""))
+				}
+			}
+		}},
 		{"for less, recorded later", 1, 1, func(r *rig, a, b *Stream, g *gate) {
 			g.hold(a)
 			early := a.Given()

@@ -152,9 +152,12 @@ func TestF2b_AFullListLosesNothing(t *testing.T) {
 	g.hold(a)
 	r.fill(a, src, 7)
 	p := r.flush(a)
+	done := r.stream(r.devs[0], "done") // to be waited for as often as there is room
+	r.fill(done, wordsOf(r.alloc(done, 512)), 1)
+	r.flush(done)
 	fill := func() { // with something to be refused, and what takes the least room
 		b.list.Fill(dst.ptr, 1, 4, 1024)
-		for b.list.Wait(a.marks[0].event) {
+		for b.list.Wait(done.marks[0].event) {
 		}
 	}
 	fill()
