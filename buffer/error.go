@@ -78,8 +78,14 @@ func (x *slot) number() string {
 
 // born notes what anybody may ask about a buffer.
 func (x *slot) born(d *device.Device, bytes uint64) {
-	x.d.Store(d)
-	x.bytes.Store(bytes)
+	// A slot that an owner uses again is mostly for the same: an atomic store costs
+	// as much as all the loads here.
+	if x.d.Load() != d {
+		x.d.Store(d)
+	}
+	if x.bytes.Load() != bytes {
+		x.bytes.Store(bytes)
+	}
 	x.mark()
 }
 

@@ -115,7 +115,7 @@ func (s *Stream) Flush(mark bool) (Point, error) {
 	if s.released.Load() >= markReleased {
 		mark = true
 	}
-	if mark {
+	if mark && s.released.Load() != 0 {
 		s.released.Store(0)
 	}
 	s.mu.Lock()
