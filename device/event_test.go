@@ -148,33 +148,37 @@ func retiredGiveBack(t *testing.T, blocks bool) {
 // The points of a retired stream stay good, also where its last event could not be
 // had.
 func TestRetiredStreamsPointsStayGood(t *testing.T) {
-	for _, noEvent := range []bool{false, true} {
-		r := newRig(t, 0)
-		a, b := r.stream(r.devs[0], "a"), r.stream(r.devs[0], "b")
-		r.on(r.devs[0])
-		mem := wordsOf(r.alloc(a, 512))
-		r.sync(b)
-		r.fill(a, mem, 3)
-		p := a.Next()
-		r.rt.noEvent = noEvent
-		for i, s := range r.streams {
-			if s == a {
-				r.streams = append(r.streams[:i], r.streams[i+1:]...)
-				break
-			}
+	for name, noEvent := range map[string]bool{"with a last event": false, "without": true} {
+		t.Run(name, func(t *testing.T) { retiredStreamsPointsStayGood(t, noEvent) })
+	}
+}
+
+func retiredStreamsPointsStayGood(t *testing.T, noEvent bool) {
+	r := newRig(t, 0)
+	a, b := r.stream(r.devs[0], "a"), r.stream(r.devs[0], "b")
+	r.on(r.devs[0])
+	mem := wordsOf(r.alloc(a, 512))
+	r.sync(b)
+	r.fill(a, mem, 3)
+	p := a.Next()
+	r.rt.noEvent = noEvent
+	for i, s := range r.streams {
+		if s == a {
+			r.streams = append(r.streams[:i], r.streams[i+1:]...)
+			break
 		}
-		if err := a.Retire(); (err != nil) != noEvent {
-			t.Errorf("retire, events refused %v: %v", noEvent, err)
-		}
-		r.rt.noEvent = false
-		r.ok(b.WaitFor(p, ""))
-		r.until("done", func() bool { done, err := p.Done(r.cur); r.ok(err); return done })
-		if err := a.Share(); err == nil {
-			t.Error("a retired stream can be shared")
-		}
-		if err := a.Launch(1, fill32, Linear(1), mem.arg(cudart.Out), U32(1), U32(1)); err == nil {
-			t.Error("a retired stream takes a launch")
-		}
+	}
+	if err := a.Retire(); (err != nil) != noEvent {
+		t.Errorf("retire, events refused %v: %v", noEvent, err)
+	}
+	r.rt.noEvent = false
+	r.ok(b.WaitFor(p, ""))
+	r.until("done", func() bool { done, err := p.Done(r.cur); r.ok(err); return done })
+	if err := a.Share(); err == nil {
+		t.Error("a retired stream can be shared")
+	}
+	if err := a.Launch(1, fill32, Linear(1), mem.arg(cudart.Out), U32(1), U32(1)); err == nil {
+		t.Error("a retired stream takes a launch")
 	}
 }
 
