@@ -165,6 +165,9 @@ func TestF2b_AFullListLosesNothing(t *testing.T) {
 	if err := b.WaitFor(p, ""); err == nil {
 		t.Error("the full list was not submitted")
 	}
+	if len(b.pinned) != 1 {
+		t.Errorf("%d waits are on their way, want the one", len(b.pinned))
+	}
 	fill()
 	r.devs[0].mem.forget(gone)
 	r.rt.take()
@@ -184,6 +187,32 @@ func TestF2b_AFullListLosesNothing(t *testing.T) {
 	if n := r.rt.take(); n.ops[cudart.OpFree] != 1 {
 		t.Errorf("%d frees", n.ops[cudart.OpFree])
 	}
+}
+
+// A record behind a refused command may be refused too, of which nobody hears: a
+// point that nothing stands for must not count as complete.
+func TestF2b_ARefusedRecordBehindARefusedCommand(t *testing.T) {
+	r := newRig(t, 0)
+	s, g := r.stream(r.devs[0], "s"), r.gate()
+	mem := wordsOf(r.alloc(s, 4096))
+	r.sync(s)
+	g.hold(s)
+	r.fill(s, mem, 5)
+	r.rt.refuses(func(c cudart.Command) bool { return c.Op == cudart.OpLaunch || c.Op == cudart.OpRecord })
+	p, err := s.Flush(true)
+	if err == nil {
+		t.Error("nothing was refused")
+	}
+	r.ok(s.Poll())
+	r.rt.refuses(nil)
+	if p.Known() {
+		t.Fatal("the gate is closed")
+	}
+	if done, err := p.Done(r.cur); done || err != nil {
+		t.Errorf("done %v (%v), and the gate is closed", done, err)
+	}
+	g.open()
+	r.until("done", func() bool { done, err := p.Done(r.cur); r.ok(err); return done })
 }
 
 // Without an event what was issued runs all the same, and a later flush shows its
