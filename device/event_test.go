@@ -168,8 +168,12 @@ func retiredStreamsPointsStayGood(t *testing.T, noEvent bool) {
 			break
 		}
 	}
+	r.rt.take()
 	if err := a.Retire(); (err != nil) != noEvent {
 		t.Errorf("retire, events refused %v: %v", noEvent, err)
+	}
+	if n := r.rt.take(); (n.synchronised == 1) != noEvent {
+		t.Errorf("retire, events refused %v: synchronised %d times", noEvent, n.synchronised)
 	}
 	r.rt.noEvent = false
 	r.ok(b.WaitFor(p, ""))
