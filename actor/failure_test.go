@@ -357,7 +357,10 @@ func TestT4b_AFailureInRestarting(t *testing.T) {
 func TestT4b_NilIsNoMessage(t *testing.T) {
 	sys := newSystem(t)
 	ref := spawn(t, sys, "worker", sys.Device(0), func(ctx Context) {
-		if _, ok := ctx.Message().(string); ok {
+		switch ctx.Message().(type) {
+		case nil:
+			t.Error("nil was handled")
+		case string:
 			ctx.Respond("here")
 		}
 	})

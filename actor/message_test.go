@@ -208,6 +208,9 @@ func TestCreditsRunOut(t *testing.T) {
 	if err := await(t, "the goroutine gives up", gone); !errors.Is(err, why) {
 		t.Errorf("System.Send: %v, want the cause", err)
 	}
+	if n := queueLen(ref.s.mail); n != 2 {
+		t.Errorf("%d are waiting, want 2", n)
+	}
 	if n := ref.s.mail.UserMessageCount(); n != mailboxBound {
 		t.Errorf("%d messages are queued, want %d", n, mailboxBound)
 	}

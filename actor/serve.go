@@ -33,8 +33,7 @@ func (t *Thread) settle(s *Stream) {
 			s.sys.log.Error("actor: commands were refused", "actor", s.name, "error", err)
 		}
 	}
-	// A handler of Stopped may be suspended: it comes to its end first.
-	if !s.live && !s.parked && s.mail.over() {
+	if !s.live && s.mail.over() {
 		t.bury(s)
 	}
 }
@@ -242,11 +241,10 @@ func (s *Stream) handleSystem(msg any) {
 		s.suspended = true
 	case *proto.ResumeMailbox:
 		s.suspended = false
-		s.ref.setResult(nil)
+		s.ref.setResult(nil) // the failure was not its end; a restart comes here too
 	case *proto.Restart:
 		left := s.owner.Owned()
 		s.renew()
-		s.ref.setResult(nil)
 		s.mail.invoker.InvokeSystemMessage(msg)
 		s.reclaimed(s.owner.ReclaimThese(left)) // what the life before left, and its Restarting handler did not release
 	case *proto.Stop:

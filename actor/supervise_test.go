@@ -291,6 +291,9 @@ func TestTheEndMayBlock(t *testing.T) {
 				return results.receivers.first != nil
 			})
 			ref.Stop()
+			if err := ref.s.Context().Err(); err != nil {
+				t.Errorf("another stop has ended the context: %v", err)
+			}
 			suspended(t, ref)
 			select {
 			case <-ref.Done():

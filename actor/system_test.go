@@ -15,6 +15,7 @@ import (
 	proto "github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gpuactor/gpuactor/buffer"
+	"github.com/gpuactor/gpuactor/cudart"
 )
 
 // threads is how many OS threads the process has; 0 where the system does not say.
@@ -139,7 +140,11 @@ func TestT4_TooManyAtOnce(t *testing.T) {
 // unclosed is a system that the test closes itself.
 func unclosed(t *testing.T, opts ...Option) *System {
 	t.Helper()
-	rt := openRuntime(t)
+	return unclosedOn(t, openRuntime(t), opts...)
+}
+
+func unclosedOn(t *testing.T, rt cudart.Runtime, opts ...Option) *System {
+	t.Helper()
 	t.Cleanup(func() { _ = rt.Close() })
 	all := []Option{WithOpenRuntime(rt), WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))}
 	if onDriver() {
@@ -282,6 +287,79 @@ func TestT6_CloseBesideSpawns(t *testing.T) {
 			t.Fatalf("left: %+v", n)
 		}
 	}
+}
+
+// slowly is a runtime whose CreateStream takes until it is told to go on.
+type slowly struct {
+	cudart.Runtime
+	creating chan struct{}
+	goOn     chan struct{}
+}
+
+func (r *slowly) CreateStream(ctx cudart.Context) (cudart.Stream, error) {
+	r.creating <- struct{}{}
+	<-r.goOn
+	return r.Runtime.CreateStream(ctx)
+}
+
+// A close that comes while an actor is being started waits until it is known what
+// becomes of it: nothing, or an actor, which is stopped.
+func TestT6_CloseInTheMiddleOfASpawn(t *testing.T) {
+	for name, producer := range map[string]func() Receiver{
+		"which succeeds": func() Receiver { return ReceiveFunc(func(Context) {}) },
+		"which panics":   func() Receiver { panic("no actor") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			sys := unclosed(t)
+			producing, goOn := make(chan struct{}), make(chan struct{})
+			props := PropsFromProducer(func() Receiver {
+				close(producing)
+				<-goOn
+				return producer()
+			})
+			go func() {
+				defer func() { _ = recover() }()
+				_, _ = sys.Spawn("unborn", sys.Device(0), props)
+			}()
+			await(t, "it is being made", producing)
+			early := make(chan struct{}, 1)
+			sys.ActorSystem().EventStream.Subscribe(func(e any) {
+				if dead, ok := e.(*proto.DeadLetterEvent); ok && isEnd(dead.Message) {
+					early <- struct{}{} // the stop comes before there is somebody to stop
+				}
+			})
+			closed := make(chan error, 1)
+			go func() { closed <- sys.Close(soon(t)) }()
+			await(t, "the stop", early)
+			close(goOn)
+			if err := await(t, "the close returns", closed); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			if n := sys.Counts(); n.Actors != 0 || n.Threads != 0 || n.Streams != 0 {
+				t.Errorf("left: %+v", n)
+			}
+		})
+	}
+	t.Run("which has only a thread yet", func(t *testing.T) {
+		rt := &slowly{openRuntime(t), make(chan struct{}), make(chan struct{})}
+		sys := unclosedOn(t, rt)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := sys.Go("unborn", sys.Device(0), func(*Stream) error { return nil })
+			failed <- err
+		}()
+		await(t, "its stream is being made", rt.creating)
+		closed := make(chan error, 1)
+		go func() { closed <- sys.Close(soon(t)) }()
+		until(t, "the system is closing", sys.isClosing)
+		close(rt.goOn)
+		if err := await(t, "the spawn fails", failed); !errors.Is(err, ErrSystemClosed) {
+			t.Errorf("Go: %v", err)
+		}
+		if err := await(t, "the close returns", closed); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
 }
 
 // A spawn that fails leaves neither thread nor stream behind.
