@@ -112,14 +112,19 @@ func TestSupervisionOfHandlers(t *testing.T) {
 func TestAnAnswerIsNotTakenBack(t *testing.T) {
 	sys := newSystem(t)
 	ref := spawn(t, sys, "fails", sys.Device(0), func(ctx Context) {
-		if m, ok := ctx.Message().(int); ok {
+		switch m := ctx.Message().(type) {
+		case int:
 			ctx.Respond(m)
 			panic(errBroken)
+		case string:
+			ctx.Respond(m)
 		}
 	}, fresh())
 	for i := range 100 {
 		answers(t, sys.Root().RequestFuture(ref.PID(), i, longest), "the request", func(res any, err error) bool { return res == i })
 	}
+	// It has been restarted for the last time, and so does not end of a failure.
+	answers(t, sys.Root().RequestFuture(ref.PID(), "well?", longest), "the request", func(res any, err error) bool { return res == "well?" })
 	ref.Stop()
 	finish(t, ref)
 }
