@@ -62,7 +62,7 @@ type PeerCopy struct {
 // may call it; cur is the device whose context is current on the caller's thread.
 // The Point that comes back is the copy's end.
 func (s *Stream) CopyPeer(cur *Device, c PeerCopy) (Point, error) {
-	// Marks of other streams are pinned before s is locked: no stream is ever
+	// I7: marks of other streams are pinned before s is locked; no stream is ever
 	// locked while another one is.
 	var pins [2]*mark
 	defer func() {

@@ -1,6 +1,6 @@
 package device
 
-// A stream keeps the blocks that its owner released last to itself for a while: the
+// I8: a stream keeps the blocks that its owner released last to itself for a while: the
 // owner takes them again without a lock and without anything else. They become
 // visible to others when the owner next submits, or its turn ends.
 const (
