@@ -83,6 +83,10 @@ func (c *Chan[T]) Close() {
 	}
 }
 
+// NotCarried marks a channel as no contents of a value that holds it: a request may
+// carry buffers, and the channel that its answer shall come through.
+func (c *Chan[T]) NotCarried() {}
+
 // Discard closes the channel and releases what is in it, in the order of whoever
 // sent it. It reports how many buffers that were.
 func (c *Chan[T]) Discard() int {

@@ -88,7 +88,8 @@ func (x *slot) arrival(o *Owner) (e event, wait bool) {
 	return received, true
 }
 
-// TakeHere makes an ordinary goroutine the owner of pinned memory in flight.
+// TakeHere makes an ordinary goroutine the owner of pinned memory in flight: of all
+// of it, or on an error of none.
 func TakeHere(hs *Handles) error {
 	for _, h := range hs.list {
 		w := h.x.load()
@@ -98,11 +99,13 @@ func TakeHere(hs *Handles) error {
 		case h.x.dev != nil:
 			return ErrNoStream
 		}
+	}
+	for _, h := range hs.list {
 		e := received
 		if h.x.cause != nil {
 			e = receivedBad
 		}
-		h.x.step(w, e, hostID)
+		h.x.step(h.x.load(), e, hostID)
 	}
 	return nil
 }

@@ -174,7 +174,10 @@ func TestTakeHere(t *testing.T) {
 	r.ok(err)
 	r.ok(a.give(h.Handle))
 	r.ok(a.give(b.Handle))
-	r.ok(TakeHere(handles(h.Handle)))
+	if err := TakeHere(handles(h.Handle, b.Handle)); !errors.Is(err, ErrNoStream) {
+		t.Errorf("with device memory behind it: %v", err)
+	}
+	r.ok(TakeHere(handles(h.Handle))) // nothing was taken with it
 	if err := TakeHere(handles(b.Handle)); !errors.Is(err, ErrNoStream) {
 		t.Errorf("device memory: %v", err)
 	}

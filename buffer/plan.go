@@ -8,7 +8,9 @@ import (
 
 // Carrier is a value that lists the buffers it carries. A type that holds its
 // buffers in plain fields or arrays needs no such method: they are found. One that
-// holds them behind a slice, a map, a pointer or an interface has to say.
+// holds them behind a slice, a map, a pointer or an interface has to say. Channels
+// are no contents, and what is in them is not carried: Go's, and every type whose
+// values or pointers have a method NotCarried(), as *actor.Chan has.
 type Carrier interface {
 	Carry(*Handles)
 }
@@ -104,10 +106,21 @@ type hostMarker struct{}
 
 var markerType = reflect.TypeFor[hostMarker]()
 
+var notCarried = reflect.TypeFor[interface{ NotCarried() }]()
+
+// isWay reports whether t is a way to somebody, and so no contents of a value: what
+// goes through it is handed over there.
+func isWay(t reflect.Type) bool {
+	return t.Kind() == reflect.Chan || t.Implements(notCarried) || reflect.PointerTo(t).Implements(notCarried)
+}
+
 func (p *Plan) walk(t reflect.Type, off uintptr) error {
 	if t == handleType {
 		p.offsets = append(p.offsets, off)
 		p.device = true
+		return nil
+	}
+	if isWay(t) {
 		return nil
 	}
 	switch t.Kind() {
@@ -127,7 +140,7 @@ func (p *Plan) walk(t reflect.Type, off uintptr) error {
 				return err
 			}
 		}
-	case reflect.Slice, reflect.Pointer, reflect.Map, reflect.Chan:
+	case reflect.Slice, reflect.Pointer, reflect.Map:
 		if hides(t, nil) {
 			return fmt.Errorf("buffer: %v holds buffers behind a %v: give the type that holds it a method Carry(*buffer.Handles) that lists them", t, t.Kind())
 		}
@@ -149,6 +162,9 @@ func hides(t reflect.Type, seen []reflect.Type) bool {
 	if t == handleType {
 		return true
 	}
+	if isWay(t) {
+		return false
+	}
 	seen = append(seen, t)
 	switch t.Kind() {
 	case reflect.Struct:
@@ -159,7 +175,7 @@ func hides(t reflect.Type, seen []reflect.Type) bool {
 		}
 	case reflect.Map:
 		return hides(t.Key(), seen) || hides(t.Elem(), seen)
-	case reflect.Array, reflect.Slice, reflect.Pointer, reflect.Chan:
+	case reflect.Array, reflect.Slice, reflect.Pointer:
 		return hides(t.Elem(), seen)
 	}
 	return false
