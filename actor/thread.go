@@ -37,6 +37,7 @@ type Thread struct {
 	timer     *time.Timer
 	spinLimit time.Duration
 	pause     time.Duration
+	turns     uint
 	ended     bool
 }
 
@@ -164,10 +165,17 @@ func (t *Thread) loop() {
 	returned = true
 }
 
+// pollEvery is how many turns a thread that is never idle has between two polls: one
+// costs about a launch.
+const pollEvery = 64
+
 // turn serves one actor, or waits for one to serve.
 func (t *Thread) turn() {
 	if t.incoming.Load() > 0 {
 		t.take()
+	}
+	if t.turns++; t.turns%pollEvery == 0 && len(t.polls) > 0 {
+		t.ask() // those who are always ready must not keep the others from it
 	}
 	if n := t.ready.len(); n > 0 {
 		t.pause = 0

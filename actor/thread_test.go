@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // rally sends a buffer between two actors n times; each adds one.
@@ -287,4 +288,59 @@ func TestDoOfAnActorThatEnds(t *testing.T) {
 	until(t, "it is asked", func() bool { return ender.s.asks.Load() > 0 })
 	close(asked)
 	finish(t, ender, asker)
+}
+
+// Whoever waits for the GPU is asked for also while its neighbours always have
+// something to do.
+func TestBusyNeighboursDoNotKeepAWaitFromEnding(t *testing.T) {
+	sys := newSystem(t)
+	th := sharedThread(t, sys)
+	var over atomic.Bool
+	gates := make(chan *gate, 1)
+	there, back := NewChan[int](1), NewChan[int](1)
+	echo := start(t, sys, "echo", On(th), func(s *Stream) error {
+		for v, err := range there.All(s) {
+			if err := errors.Join(err, back.Send(s, v)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	asker := start(t, sys, "asker", On(th), func(s *Stream) error {
+		defer there.Close()
+		end := time.Now().Add(longest)
+		for round := 0; !over.Load(); round++ {
+			if round > 100 {
+				select {
+				case g := <-gates:
+					g.open()
+				default: // the thread is not to be blocked
+				}
+			}
+			if time.Now().After(end) {
+				return errors.New("the neighbour's wait did not end")
+			}
+			if err := there.Send(s, 1); err != nil {
+				return err
+			}
+			if _, err := back.Recv(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	waits := start(t, sys, "waits", On(th), func(s *Stream) error {
+		g, err := newGate(s)
+		if err != nil {
+			return err
+		}
+		if err := g.hold(s); err != nil {
+			return err
+		}
+		gates <- g
+		err = s.Synchronize()
+		over.Store(true)
+		return err
+	})
+	finish(t, waits, echo, asker)
 }
