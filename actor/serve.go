@@ -57,7 +57,7 @@ func (t *Thread) serveFunction(s *Stream) {
 		if s.mail.over() && !s.live {
 			return
 		}
-		for {
+		for range burst {
 			msg, ok := s.mail.popUser()
 			if !ok {
 				break
@@ -72,6 +72,9 @@ func (t *Thread) serveFunction(s *Stream) {
 		case s.live && s.ready.Swap(false):
 			t.resume(s)
 		default:
+			if !s.mail.empty() {
+				s.schedule() // the burst ended before the mailbox did
+			}
 			return
 		}
 		if !s.co.alive() {

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	proto "github.com/asynkron/protoactor-go/actor"
 )
 
 // rally sends a buffer between two actors n times; each adds one.
@@ -220,6 +222,36 @@ func TestAFloodDoesNotStarveTheNeighbours(t *testing.T) {
 	until(t, "all are handled", func() bool { return handled.Load() == messages })
 	flooded.Stop()
 	finish(t, flooded)
+
+	// A function is flooded with what it never handles.
+	var dead atomic.Int32
+	sub := sys.ActorSystem().EventStream.Subscribe(func(e any) {
+		if _, ok := e.(*proto.DeadLetterEvent); ok {
+			dead.Add(1)
+		}
+	})
+	defer sys.ActorSystem().EventStream.Unsubscribe(sub)
+	function := start(t, sys, "function", On(th), func(s *Stream) error { s.Rest(); return nil })
+	suspended(t, function)
+	busy, goOn = make(chan struct{}), make(chan struct{})
+	blocker := start(t, sys, "blocker", On(th), func(*Stream) error {
+		close(busy)
+		<-goOn
+		return nil
+	})
+	await(t, "the thread is busy", busy)
+	for i := range messages {
+		sys.Root().Send(function.PID(), i)
+	}
+	neighbour = start(t, sys, "neighbour", On(th), func(*Stream) error { seen.Store(dead.Load()); return nil })
+	close(goOn)
+	finish(t, neighbour, blocker)
+	if n := seen.Load(); n > 200 {
+		t.Errorf("the neighbour ran after %d dead letters, want at most 200", n)
+	}
+	until(t, "all are dead letters", func() bool { return dead.Load() == messages })
+	function.Stop()
+	finish(t, function)
 }
 
 // A thread on which many actors have called Goexit is still a thread like any other.
