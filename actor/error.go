@@ -49,10 +49,20 @@ type HandlerFailed struct {
 }
 
 func (e *HandlerFailed) Error() string {
-	return fmt.Sprintf("actor: the handler of %s failed: %v", e.Actor, e.Reason)
+	if p, ok := e.Reason.(*PanicError); ok {
+		return fmt.Sprintf("actor: the handler of %s panicked: %v", e.Actor, p.Value)
+	}
+	return fmt.Sprintf("actor: the handler of %s failed: %s", e.Actor, strings.TrimPrefix(fmt.Sprint(e.Reason), "actor: "))
 }
 
 func (e *HandlerFailed) Unwrap() error { return e.Reason }
+
+// endedError is [ErrNoActor] for an actor of ours.
+type endedError struct{ name string }
+
+func (e *endedError) Error() string { return fmt.Sprintf("actor: %s has ended", e.name) }
+
+func (e *endedError) Is(target error) bool { return target == ErrNoActor }
 
 // CloseError says who did not stop before the deadline of [System.Close].
 type CloseError struct {

@@ -184,7 +184,7 @@ func (m *mailbox) take(w *waiter) (bool, error) {
 		m.senders.remove(w)
 	}
 	if m.closed {
-		return false, ErrNoActor
+		return false, &endedError{m.s.name}
 	}
 	m.promised++
 	return true, nil

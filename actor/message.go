@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -26,7 +28,8 @@ func (s *Stream) Send(to *PID, message any) error {
 	return s.send(to, message, message)
 }
 
-// Request is Send, with s's actor as the one to respond to.
+// Request is Send, with s's actor as the one to respond to: the answer is a message.
+// [Stream.Ask] waits for it.
 func (s *Stream) Request(to *PID, message any) error {
 	return s.send(to, message, &proto.MessageEnvelope{Message: message, Sender: s.ref.pid})
 }
@@ -40,8 +43,15 @@ func (s *Stream) send(to *PID, message, envelope any) error {
 		return err
 	}
 	s.handles.Reset()
-	if err := carries(to, mail, message, &s.handles); err != nil {
+	if err := carries(to, process, mail, message, &s.handles); err != nil {
 		return err
+	}
+	if q, ok := process.(*inquiry); ok {
+		if err := s.handOver(); err != nil {
+			return err
+		}
+		q.deliver(message)
+		return nil
 	}
 	if mail == nil {
 		process.SendUserMessage(to, envelope)
@@ -59,7 +69,7 @@ func (s *Stream) send(to *PID, message, envelope any) error {
 }
 
 // carries lists the buffers that a message carries, and refuses what may not be sent.
-func carries(to *PID, mail *mailbox, message any, hs *buffer.Handles) error {
+func carries(to *PID, process proto.Process, mail *mailbox, message any, hs *buffer.Handles) error {
 	switch message.(type) {
 	case nil:
 		return errNilMessage
@@ -69,7 +79,7 @@ func carries(to *PID, mail *mailbox, message any, hs *buffer.Handles) error {
 	if err := collect(message, hs); err != nil {
 		return err
 	}
-	if hs.Len() > 0 && mail == nil {
+	if _, answer := process.(*inquiry); hs.Len() > 0 && mail == nil && !answer {
 		return fmt.Errorf("actor: %T carries buffers, and %s is not a stream actor: %w", message, to.Id, buffer.ErrNoStream)
 	}
 	return nil
@@ -142,16 +152,28 @@ func (s *Stream) waitsForItself(m *mailbox) bool {
 // pass on pinned memory and plain values only. It waits where a stream actor's
 // mailbox is full, until ctx ends.
 func (sys *System) Send(ctx context.Context, to *PID, message any) error {
+	return sys.send(ctx, to, message, message)
+}
+
+func (sys *System) send(ctx context.Context, to *PID, message, envelope any) error {
 	process, mail, err := sys.find(to)
 	if err != nil {
 		return err
 	}
 	var hs buffer.Handles
-	if err := carries(to, mail, message, &hs); err != nil {
+	if err := carries(to, process, mail, message, &hs); err != nil {
 		return err
 	}
+	if q, ok := process.(*inquiry); ok {
+		if err := buffer.CanGive(nil, &hs); err != nil {
+			return err
+		}
+		buffer.Give(nil, &hs, zeroPoint)
+		q.deliver(message)
+		return nil
+	}
 	if mail == nil {
-		process.SendUserMessage(to, message)
+		process.SendUserMessage(to, envelope)
 		return nil
 	}
 	w := waiter{ch: make(chan struct{}, 1)}
@@ -175,7 +197,7 @@ func (sys *System) Send(ctx context.Context, to *PID, message any) error {
 		return err
 	}
 	buffer.Give(nil, &hs, zeroPoint)
-	mail.enqueue(message, true)
+	mail.enqueue(envelope, true)
 	return nil
 }
 
@@ -184,12 +206,25 @@ func (sys *System) Send(ctx context.Context, to *PID, message any) error {
 func (sys *System) find(to *PID) (proto.Process, *mailbox, error) {
 	process, ok := sys.root.ProcessRegistry.Get(to)
 	if !ok {
-		return nil, nil, fmt.Errorf("%w: %s", ErrNoActor, pidName(to))
+		return nil, nil, sys.noActor(to)
 	}
 	if s := sys.byPID(to); s != nil {
 		return process, s.mail, nil
 	}
 	return process, nil, nil
+}
+
+// noActor says why a PID has no process: its actor has ended, or never was.
+func (sys *System) noActor(to *PID) error {
+	if to != nil && to.Address == sys.root.Address() {
+		if i := strings.LastIndexByte(to.Id, '$'); i >= 0 {
+			n, err := strconv.ParseUint(to.Id[i+1:], 36, 64)
+			if err == nil && n > 0 && n <= sys.names.Load() {
+				return &endedError{to.Id[:i]}
+			}
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrNoActor, pidName(to))
 }
 
 func pidName(p *PID) string {

@@ -10,9 +10,9 @@ type (
 	question struct {
 		A    uint32
 		X    Host
-		Back *Chan[reply]
+		Back *Chan[replied]
 	}
-	reply struct{ X Host }
+	replied struct{ X Host }
 )
 
 // A request through a channel holds the channel of its answer: what comes through
@@ -30,13 +30,13 @@ func TestAReplyChannelInARequest(t *testing.T) {
 				return err
 			}
 			x[0] *= q.A
-			if err := q.Back.Send(s, reply{q.X}); err != nil {
+			if err := q.Back.Send(s, replied{q.X}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	back := NewChan[reply](1)
+	back := NewChan[replied](1)
 	h, err := buffer.HostOn[uint32](sys.Device(0), 1)
 	if err != nil {
 		t.Fatal(err)

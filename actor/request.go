@@ -1,0 +1,204 @@
+package actor
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+
+	proto "github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gpuactor/gpuactor/buffer"
+)
+
+// Request sends a message from an ordinary goroutine, as [System.Send] does, and
+// waits for the answer until ctx ends. Pinned memory in the answer is the
+// goroutine's; device memory needs a stream, and such an answer is released and an
+// error, [buffer.ErrNoStream]. A handler that fails answers with [*HandlerFailed], and
+// an actor that ends without handling the message with [ErrNoActor]. One that
+// handles it and never responds is waited for until ctx ends; what it carries in an
+// answer after that is released.
+func (sys *System) Request(ctx context.Context, to *PID, message any) (any, error) {
+	w := waiter{ch: make(chan struct{}, 1)}
+	q := sys.inquire(to, &w)
+	if err := sys.send(ctx, to, message, q.envelope(message)); err != nil {
+		q.close()
+		return nil, err
+	}
+	select {
+	case <-w.ch:
+	case <-ctx.Done():
+	}
+	answer, ok := q.close()
+	if !ok {
+		return nil, context.Cause(ctx)
+	}
+	if err := q.failure(answer); err != nil {
+		return nil, err
+	}
+	var hs buffer.Handles
+	if err := collect(answer, &hs); err != nil {
+		return nil, err
+	}
+	if err := buffer.TakeHere(&hs); err != nil {
+		sys.reclaimed.Add(int64(buffer.Drop(&hs)))
+		return nil, fmt.Errorf("actor: the answer of %s, a %T: %w", pidName(to), answer, err)
+	}
+	return answer, nil
+}
+
+// Ask is [System.Request] for a stream actor: it suspends s until the answer is
+// there, or s's context ends. What the answer carries is s's. Two actors that ask
+// each other at the same time wait until one of them is stopped.
+func (s *Stream) Ask(to *PID, message any) (any, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if to != nil && to.Equal(s.ref.pid) {
+		return nil, fmt.Errorf("actor: %s asks itself, and could not answer before it has the answer", s.name)
+	}
+	q := s.sys.inquire(to, &s.wait)
+	if err := s.send(to, message, q.envelope(message)); err != nil {
+		q.close()
+		return nil, err
+	}
+	for !q.answered() && s.cause() == nil {
+		s.park()
+	}
+	answer, ok := q.close()
+	if !ok {
+		return nil, s.cause()
+	}
+	if err := q.failure(answer); err != nil {
+		return nil, err
+	}
+	return answer, s.receive(answer)
+}
+
+// inquiry is where the answer of one request arrives: a process of protoactor's,
+// registered until its asker goes on.
+type inquiry struct {
+	sys  *System
+	pid  *PID
+	to   *PID
+	wait *waiter
+
+	mu     sync.Mutex
+	done   bool // answered, or nobody waits any more
+	got    bool
+	answer any
+}
+
+// introduction has a PID remember its process, so that an answer which comes when
+// the process is no longer registered still reaches it, and is released there.
+type introduction struct{}
+
+func (sys *System) inquire(to *PID, w *waiter) *inquiry {
+	q := &inquiry{sys: sys, to: to, wait: w}
+	registry := sys.root.ProcessRegistry
+	q.pid, _ = registry.Add(q, "request"+registry.NextId())
+	sys.root.Root.Send(q.pid, introduction{})
+	return q
+}
+
+func (q *inquiry) envelope(message any) any {
+	return &proto.MessageEnvelope{Message: message, Sender: q.pid}
+}
+
+// notGiven is an answer whose buffers were not its sender's to give.
+type notGiven struct{ err error }
+
+// SendUserMessage is part of protoactor's Process. It runs on the goroutine of
+// whoever answers.
+func (q *inquiry) SendUserMessage(_ *PID, message any) {
+	_, content, _ := proto.UnwrapEnvelope(message)
+	if _, ok := content.(introduction); ok {
+		return
+	}
+	if err := q.sys.handOver(content); err != nil {
+		q.sys.log.Error("actor: an answer was not sent: its buffers are not the sender's to give", "of", pidName(q.to), "error", err)
+		q.sys.root.DeadLetter.SendUserMessage(q.pid, content)
+		content = notGiven{err}
+	}
+	q.deliver(content)
+}
+
+// SendSystemMessage is part of protoactor's Process.
+func (q *inquiry) SendSystemMessage(*PID, any) {}
+
+// Stop is part of protoactor's Process.
+func (q *inquiry) Stop(*PID) {}
+
+// deliver takes an answer whose buffers have been handed over.
+func (q *inquiry) deliver(content any) {
+	q.mu.Lock()
+	late := q.done
+	if !late {
+		q.done, q.got, q.answer = true, true, content
+	}
+	q.mu.Unlock()
+	if !late {
+		q.wait.wake()
+		return
+	}
+	var hs buffer.Handles
+	if collect(content, &hs) == nil && hs.Len() > 0 {
+		q.sys.reclaimed.Add(int64(buffer.Drop(&hs)))
+	}
+	q.sys.root.DeadLetter.SendUserMessage(q.pid, content)
+}
+
+func (q *inquiry) answered() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.got
+}
+
+// close ends the wait, and reports the answer where there is one.
+func (q *inquiry) close() (any, bool) {
+	q.sys.root.ProcessRegistry.Remove(q.pid)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.done = true
+	return q.answer, q.got
+}
+
+// failure is the error that an answer stands for.
+func (q *inquiry) failure(answer any) error {
+	switch a := answer.(type) {
+	case *HandlerFailed:
+		return a
+	case notGiven:
+		return fmt.Errorf("actor: %s answered with buffers that are not its own: %w", pidName(q.to), a.err)
+	case *proto.DeadLetterResponse:
+		if _, _, err := q.sys.find(q.to); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w that takes the message: %s", ErrNoActor, pidName(q.to))
+	}
+	return nil
+}
+
+// refuseBuffers sees what a handler sends by protoactor's own calls, a Respond
+// among them. Buffers for somebody who is no stream actor would stay the sender's,
+// and look to everybody as if they had been given.
+func (s *Stream) refuseBuffers(next proto.SenderFunc) proto.SenderFunc {
+	return func(c proto.SenderContext, to *PID, e *proto.MessageEnvelope) {
+		if p, err := planOf(reflect.TypeOf(e.Message)); p == nil && err == nil {
+			next(c, to, e)
+			return
+		}
+		process, mail, err := s.sys.find(to)
+		if _, asked := process.(*inquiry); err != nil || mail != nil || asked {
+			next(c, to, e)
+			return
+		}
+		var hs buffer.Handles
+		if err = carries(to, process, mail, e.Message, &hs); err == nil {
+			next(c, to, e)
+			return
+		}
+		s.sys.log.Error("actor: a message was not sent: its buffers are still its sender's", "from", s.name, "to", pidName(to), "error", err)
+		s.sys.root.DeadLetter.SendUserMessage(to, e)
+	}
+}
