@@ -61,6 +61,9 @@ func scanAll(ctx context.Context, j job, r *results) (err error) {
 			err = errors.Join(err, fmt.Errorf("closing: %w", e))
 		}
 	}()
+	if n := len(sys.Devices()); n < j.asked {
+		j.log.Info(fmt.Sprintf("-devices is %d, and there are %d: all of them are used", j.asked, n))
+	}
 	return newPipeline(sys, j, r).run(ctx)
 }
 

@@ -10,15 +10,18 @@ import (
 
 // report is all there is to say about a scan; -json prints it as it is.
 type report struct {
-	Runtime   string          `json:"runtime"`
-	Devices   []string        `json:"devices"`
-	Files     []fileReport    `json:"files"` // sorted by path
-	Total     counted         `json:"total"`
-	Transfers []transferCount `json:"transfers"`
-	Errors    []problem       `json:"errors"`   // sorted by path
-	Verified  *bool           `json:"verified"` // null where not asked for
+	Runtime     string          `json:"runtime"`
+	Devices     []string        `json:"devices"`
+	Files       []fileReport    `json:"files"` // sorted by path
+	Total       counted         `json:"total"`
+	Transfers   []transferCount `json:"transfers"`
+	Errors      []problem       `json:"errors"`      // sorted by path
+	Verified    *bool           `json:"verified"`    // null where not asked for
+	Interrupted bool            `json:"interrupted"` // files is not all there is, then
 
 	elapsed     time.Duration
+	found       int      // files that there are
+	partial     bool     // of those: the search was interrupted
 	differences []string // what the CPU counts otherwise
 	damaged     []string // what was not transferred right
 }
@@ -51,6 +54,8 @@ func newReport(walked found, o outcome, ref *reference, elapsed time.Duration) r
 		Transfers: append([]transferCount{}, o.transfers...),
 		Errors:    append(append([]problem{}, walked.problems...), o.problems...),
 		elapsed:   elapsed,
+		found:     len(walked.files),
+		partial:   walked.partial,
 	}
 	for _, f := range o.files {
 		r.Files = append(r.Files, fileReport{f.path, describe(&f.counts)})

@@ -35,7 +35,7 @@ func TestJSONHasExactlyTheForm(t *testing.T) {
 		`{"path":"c\u001b[2J","bytes":1,"entropy":0,"kind":"mixed","histogram":[1,` + zeroes(254) + `0]}],` +
 		`"total":{"bytes":4,"entropy":1.5,"kind":"mixed","histogram":[1,` + zeroes(96) + `2,1,` + zeroes(156) + `0]},` +
 		`"transfers":[{"route":"upload","count":2,"bytes":5}],` +
-		`"errors":[{"path":"y","error":"shut"},{"path":"z","error":"gone"}],"verified":null}` + "\n"
+		`"errors":[{"path":"y","error":"shut"},{"path":"z","error":"gone"}],"verified":null,"interrupted":false}` + "\n"
 	if got.String() != want {
 		t.Errorf("got  %s\nwant %s", &got, want)
 	}
@@ -62,7 +62,7 @@ func TestJSONOfNothing(t *testing.T) {
 func TestTable(t *testing.T) {
 	r := newReport(found{}, sample(), nil, 2*time.Second)
 	var got strings.Builder
-	if err := r.writeTable(&got, 80); err != nil {
+	if err := r.writeTable(&got, view{width: 80}); err != nil {
 		t.Fatal(err)
 	}
 	want := `file        bytes  entropy  kind
@@ -80,6 +80,48 @@ upload:   2 copies, 5 B
 `
 	if !strings.HasSuffix(got.String(), end) {
 		t.Errorf("got\n%s\nwant it to end\n%s", got.String(), end)
+	}
+}
+
+// A terminal shows the largest files, by path; nothing else does.
+func TestLargest(t *testing.T) {
+	var o outcome
+	for path, bytes := range map[string]int{"a": 1, "b": 9, "c": 5, "d": 5, "e": 7} {
+		h := histogramOf(strings.Repeat("x", bytes))
+		o.files = append(o.files, fileResult{path, h})
+		o.total.add(&h)
+	}
+	r := newReport(found{}, o, nil, time.Second)
+	for most, want := range map[int]string{0: "a b c d e", 5: "a b c d e", 3: "b c e and", 1: "b and"} {
+		var b strings.Builder
+		r.table(&b, view{width: 80, most: most})
+		var got []string
+		for line := range strings.Lines(b.String()) {
+			got = append(got, strings.Fields(line)[0])
+		}
+		if got := strings.Join(got, " "); got != "file "+want+" total" {
+			t.Errorf("%d of them: %s", most, got)
+		}
+	}
+	if v := viewOf(new(strings.Builder), false); v.most != 0 || v.clip {
+		t.Errorf("what is no terminal is given %+v", v)
+	}
+}
+
+func TestClipped(t *testing.T) {
+	for _, c := range []struct {
+		path  string
+		width int
+		want  string
+	}{
+		{"a/short/path", 16, "a/short/path"},
+		{"a/rather/long/path/name.go", 20, "a/rath…/path/name.go"},
+		{"öööööööööööööööööööö", 16, "ööööö…öööööööööö"},
+		{"a/rather/long/path/name.go", 3, "a/rat…th/name.go"},
+	} {
+		if got := clipped(c.path, c.width); got != c.want {
+			t.Errorf("%s in %d: %s, want %s", c.path, c.width, got, c.want)
+		}
 	}
 }
 

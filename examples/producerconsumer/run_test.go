@@ -23,7 +23,8 @@ func TestExitStatus(t *testing.T) {
 		{"verified", "-verify a d", cpuScanner{}, exitOK, ""},
 		{"help", "-h", cpuScanner{}, exitOK, "usage:"},
 		{"wrong usage", "-chunk 0 a", cpuScanner{}, exitUsage, "-chunk"},
-		{"an argument that does not exist", "a nowhere", cpuScanner{}, exitUsage, "nowhere"},
+		{"an argument that does not exist", "a nowhere", cpuScanner{}, exitUsage, "nowhere: no such file"},
+		{"an option behind an argument", "a -verify", cpuScanner{}, exitUsage, "options come before"},
 		{"a difference", "-verify a", cpuScanner{tamper: flip}, exitReported, "a: the CPU counts otherwise"},
 		{"a difference nobody asked for", "a", cpuScanner{tamper: flip}, exitOK, ""},
 		{"a transfer that damages", "-verify a", cpuScanner{damaged: []string{"a"}}, exitReported, "a: not all of it arrived"},
@@ -37,7 +38,7 @@ func TestExitStatus(t *testing.T) {
 				t.Errorf("%s%s: status %d, want %d; it says %q", form, c.name, got, c.want, &stderr)
 			}
 			var object map[string]any
-			if err := json.Unmarshal(stdout.Bytes(), &object); form != "" && c.want != exitUsage && c.name != "help" && err != nil {
+			if err := json.Unmarshal(stdout.Bytes(), &object); form != "" && c.name != "wrong usage" && c.name != "help" && err != nil {
 				t.Errorf("%s%s: not one object: %v: %s", form, c.name, err, &stdout)
 			}
 		}
@@ -78,8 +79,47 @@ func TestInterrupt(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Files) != 2 || r.Total.Bytes != 6 || len(r.Errors) != 0 || r.Verified == nil || !*r.Verified {
+	if len(r.Files) != 2 || r.Total.Bytes != 6 || len(r.Errors) != 0 || r.Verified == nil || !*r.Verified || !r.Interrupted {
 		t.Errorf("%d files, %d bytes, errors %v, verified %v", len(r.Files), r.Total.Bytes, r.Errors, r.Verified)
+	}
+}
+
+// Nobody takes an interrupted report for a whole one.
+func TestInterruptIsSaid(t *testing.T) {
+	tree(t, map[string]string{"a": "aaa", "b": "bbb", "c": "ccc"})
+	for when, want := range map[string]string{"a": "interrupted: 1 of 3 files", "": "interrupted: 0 of 0 files found so far"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		if when == "" {
+			cancel()
+		}
+		var stdout, stderr bytes.Buffer
+		s := cpuScanner{after: func(string) { cancel() }}
+		if got := run(ctx, []string{"."}, &stdout, &stderr, s); got != exitInterrupted {
+			t.Errorf("status %d", got)
+		}
+		cancel()
+		if stderr.String() != "producerconsumer: "+want+"\n" || !strings.Contains(stdout.String(), "\n"+want+", ") {
+			t.Errorf("not %q: it says %q, and prints %s", want, &stderr, &stdout)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	run(context.Background(), []string{"."}, &stdout, &stderr, cpuScanner{})
+	if stderr.Len() > 0 || strings.Contains(stdout.String(), "interrupted") {
+		t.Errorf("a whole one says %q, and prints %s", &stderr, &stdout)
+	}
+}
+
+// More devices asked for than there are is no mistake, and is said.
+func TestFewerDevicesThanAskedFor(t *testing.T) {
+	tree(t, map[string]string{"a": "aaa"})
+	o := usual()
+	args := []string{"-runtime", o.runtime, "-virtual", "2"}
+	for devices, says := range map[string]string{"3": "-devices is 3, and there are 2", "2": "", "1": ""} {
+		var stdout, stderr bytes.Buffer
+		got := run(t.Context(), append(args, "-devices", devices, "a"), &stdout, &stderr, gpu{})
+		if got != exitOK || !strings.Contains(stderr.String(), says) || says == "" && stderr.Len() > 0 {
+			t.Errorf("-devices %s: status %d, it says %q", devices, got, &stderr)
+		}
 	}
 }
 

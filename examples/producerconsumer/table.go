@@ -1,22 +1,46 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
+// view is how much of a report fits where it is shown.
+type view struct {
+	width int  // of a line, in characters
+	most  int  // files; 0: all
+	clip  bool // paths that do not fit lose their middle
+}
+
+// mostFiles are shown on a terminal.
+const mostFiles = 40
+
+// viewOf is a terminal's view. What reads a pipe or a file gets everything.
+func viewOf(w io.Writer, all bool) view {
+	v := view{width: widthOf(w)}
+	if watched(w) {
+		v.clip = true
+		if !all {
+			v.most = mostFiles
+		}
+	}
+	return v
+}
+
 // writeTable writes the report for people: a line for each file, the chart of
-// all bytes, and how it went. width is that of the terminal, in characters.
-func (r *report) writeTable(w io.Writer, width int) error {
+// all bytes, and how it went.
+func (r *report) writeTable(w io.Writer, v view) error {
 	var b strings.Builder
-	r.table(&b)
+	r.table(&b, v)
 	if r.Total.Bytes > 0 {
 		b.WriteByte('\n')
-		b.WriteString(chart(&r.Total.Histogram, width))
+		b.WriteString(chart(&r.Total.Histogram, v.width))
 	}
 	b.WriteByte('\n')
 	r.summary(&b)
@@ -24,13 +48,18 @@ func (r *report) writeTable(w io.Writer, width int) error {
 	return err
 }
 
-func (r *report) table(b *strings.Builder) {
+func (r *report) table(b *strings.Builder, v view) {
 	const total = "total"
-	name, bytes := len(total), len("bytes")
-	for _, f := range r.Files {
-		name = max(name, utf8.RuneCountInString(printable(f.Path)))
+	shown := largest(r.Files, v.most)
+	bytes := max(len("bytes"), len(strconv.FormatUint(r.Total.Bytes, 10)))
+	name, names := len(total), make([]string, len(shown))
+	for i, f := range shown {
+		names[i] = printable(f.Path)
+		if v.clip {
+			names[i] = clipped(names[i], v.width-bytes-len("    entropy  packed"))
+		}
+		name = max(name, utf8.RuneCountInString(names[i]))
 	}
-	bytes = max(bytes, len(strconv.FormatUint(r.Total.Bytes, 10)))
 	row := func(n, size, entropy, kind string) {
 		fmt.Fprintf(b, "%-*s  %*s  %7s  %s\n", name, n, bytes, size, entropy, kind)
 	}
@@ -38,14 +67,56 @@ func (r *report) table(b *strings.Builder) {
 		row(n, strconv.FormatUint(c.Bytes, 10), strconv.FormatFloat(c.Entropy, 'f', 3, 64), c.Kind)
 	}
 	row("file", "bytes", "entropy", "kind")
-	for i := range r.Files {
-		line(printable(r.Files[i].Path), &r.Files[i].counted)
+	for i := range shown {
+		line(names[i], &shown[i].counted)
+	}
+	if more := len(r.Files) - len(shown); more > 0 {
+		fmt.Fprintf(b, "and %d more (-all shows them)\n", more)
 	}
 	line(total, &r.Total)
 }
 
+// largest are the most largest of files, in the order that they have. Of equal ones
+// the first are.
+func largest(files []fileReport, most int) []fileReport {
+	if most <= 0 || len(files) <= most {
+		return files
+	}
+	list := slices.Clone(files)
+	slices.SortStableFunc(list, func(a, b fileReport) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	list = list[:most]
+	slices.SortStableFunc(list, func(a, b fileReport) int { return strings.Compare(a.Path, b.Path) })
+	return list
+}
+
+// clipped leaves out the middle of a path that is too long; its end says most.
+func clipped(path string, width int) string {
+	const least = 16
+	width = max(width, least)
+	all := []rune(path)
+	if len(all) <= width {
+		return path
+	}
+	head := (width - 1) / 3
+	return string(all[:head]) + "…" + string(all[len(all)-(width-1-head):])
+}
+
+// scanned is how many files the report has, and of how many where it does not have
+// them all.
+func (r *report) scanned() string {
+	n := uint64(len(r.Files))
+	if !r.Interrupted {
+		return number(n, "file", "files")
+	}
+	text := fmt.Sprintf("interrupted: %d of %s", n, number(uint64(r.found), "file", "files"))
+	if r.partial {
+		text += " found so far"
+	}
+	return text
+}
+
 func (r *report) summary(b *strings.Builder) {
-	fmt.Fprintf(b, "%s, %s in %s: %s/s on %s (%s)\n", number(uint64(len(r.Files)), "file", "files"), size(r.Total.Bytes),
+	fmt.Fprintf(b, "%s, %s in %s: %s/s on %s (%s)\n", r.scanned(), size(r.Total.Bytes),
 		r.elapsed.Round(time.Millisecond), size(rate(r.Total.Bytes, r.elapsed)), r.Runtime, strings.Join(r.Devices, ", "))
 	for _, t := range r.Transfers {
 		if t.Count > 0 {

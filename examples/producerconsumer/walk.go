@@ -28,6 +28,7 @@ type problem struct {
 type found struct {
 	files    []file
 	problems []problem
+	partial  bool // interrupted
 }
 
 // walk finds the regular files that args name or contain. A symbolic link is
@@ -36,17 +37,20 @@ type found struct {
 // passed over with a word to skip. A file reached twice by one path, however that is
 // spelled, is listed once, as first spelled; links are paths of their own.
 //
-// The error is an errUsage that names the arguments that do not exist. A walk
-// whose context ends returns what it has.
+// Folders called .git are passed over where they are met in a directory: what is in
+// them is not the user's own, and is mostly a copy.
+//
+// The error is a usageError where arguments do not exist, which are the problems
+// then, and nothing is found. A walk whose context ends returns what it has.
 func walk(ctx context.Context, args []string, skip func(path, what string)) (found, error) {
 	w := walker{ctx: ctx, skip: skip, seen: map[string]bool{}}
 	infos := make([]fs.FileInfo, len(args))
-	var missing []string
+	var missing []problem
 	for i, arg := range args {
 		info, err := os.Stat(arg)
 		switch {
 		case notThere(err):
-			missing = append(missing, fmt.Sprintf("%q", arg))
+			missing = append(missing, problem{arg, whyMissing(arg)})
 		case err != nil:
 			w.problem(arg, err)
 		default:
@@ -54,7 +58,7 @@ func walk(ctx context.Context, args []string, skip func(path, what string)) (fou
 		}
 	}
 	if missing != nil {
-		return found{}, fmt.Errorf("%w: no such file or directory: %s", errUsage, strings.Join(missing, ", "))
+		return found{problems: missing}, refusal(missing)
 	}
 	for i, info := range infos {
 		if info != nil {
@@ -63,7 +67,25 @@ func walk(ctx context.Context, args []string, skip func(path, what string)) (fou
 	}
 	slices.SortFunc(w.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	sortProblems(w.problems)
+	w.partial = ctx.Err() != nil
 	return w.found, nil
+}
+
+// whyMissing tells a link that leads nowhere from what is not there at all.
+func whyMissing(arg string) string {
+	if to, err := os.Readlink(arg); err == nil {
+		return fmt.Sprintf("a symbolic link to %q, which does not exist", to)
+	}
+	return "no such file or directory"
+}
+
+// refusal says that nothing is scanned, with a hint where an argument looks as if
+// it was meant as an option.
+func refusal(missing []problem) error {
+	if slices.ContainsFunc(missing, func(p problem) bool { return len(p.Path) > 1 && p.Path[0] == '-' }) {
+		return usageError("nothing is scanned: options come before files and directories")
+	}
+	return usageError("nothing is scanned: every argument must exist")
 }
 
 func sortProblems(p []problem) {
@@ -104,7 +126,7 @@ func (w *walker) directory(path string) {
 		w.problem(path, err)
 	}
 	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink != 0 {
+		if e.Type()&fs.ModeSymlink != 0 || e.IsDir() && e.Name() == ".git" {
 			continue
 		}
 		below := filepath.Join(path, e.Name())

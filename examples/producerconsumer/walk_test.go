@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,18 +89,42 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+func TestWalkPassesOverDotGit(t *testing.T) {
+	tree(t, map[string]string{"a": "", ".git/x": "", "d/.git/y": "", "d/b": "", "e/.git": "a file", ".github/z": ""})
+	for args, want := range map[string]string{
+		".":         ".github/z a d/b e/.git",
+		".git":      ".git/x",
+		"d d/.git/": "d/.git/y d/b",
+	} {
+		files, problems, skipped := walked(t, strings.Fields(args)...)
+		if !slices.Equal(files, strings.Fields(want)) || problems != nil || skipped != nil {
+			t.Errorf("%s: got %q, problems %q, skipped %q; want %s", args, files, problems, skipped, want)
+		}
+	}
+}
+
 func TestWalkRefusesWhatDoesNotExist(t *testing.T) {
 	tree(t, map[string]string{"a": ""})
 	link(t, "nowhere", "dangling")
-	for _, arg := range []string{"no", "a/below-a-file", "dangling", ""} {
-		w, err := walk(context.Background(), []string{"a", arg}, func(string, string) {})
-		if !errors.Is(err, errUsage) || w.files != nil {
-			t.Errorf("%q: got %v, %v", arg, w, err)
+	for args, want := range map[string]struct{ problems, hint string }{
+		"no":             {"no: no such file or directory", "must exist"},
+		"a/below-a-file": {"a/below-a-file: no such file or directory", "must exist"},
+		"dangling":       {`dangling: a symbolic link to "nowhere", which does not exist`, "must exist"},
+		"a no neither":   {"no: no such file or directory; neither: no such file or directory", "must exist"},
+		"a -verify":      {"-verify: no such file or directory", "options come before"},
+		"a -":            {"-: no such file or directory", "must exist"},
+	} {
+		w, err := walk(context.Background(), append(strings.Fields(args), "a"), func(string, string) {})
+		var got []string
+		for _, p := range w.problems {
+			got = append(got, p.Path+": "+p.Error)
+		}
+		if !isUsage(err) || w.files != nil || strings.Join(got, "; ") != want.problems || !strings.Contains(err.Error(), want.hint) {
+			t.Errorf("%q: got %q, %v", args, got, err)
 		}
 	}
-	_, err := walk(context.Background(), []string{"no", "a", "neither"}, func(string, string) {})
-	if err == nil || !strings.Contains(err.Error(), `"no", "neither"`) {
-		t.Errorf("it does not name all that is missing: %v", err)
+	if w, err := walk(context.Background(), []string{""}, nil); !isUsage(err) || len(w.problems) != 1 {
+		t.Errorf("an empty argument: %v, %v", w, err)
 	}
 }
 
@@ -110,7 +133,7 @@ func TestWalkEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	w, err := walk(ctx, []string{"."}, func(string, string) {})
-	if err != nil || len(w.files) != 0 {
+	if err != nil || len(w.files) != 0 || !w.partial {
 		t.Errorf("got %v, %v", w, err)
 	}
 }
