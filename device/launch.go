@@ -6,13 +6,15 @@ import (
 	"github.com/gpuactor/gpuactor/cudart"
 )
 
-// LaunchError is a launch that was not made, and why.
+// LaunchError is a launch that was not made, and why: the program's mistake, found
+// before anything was issued.
 type LaunchError struct {
 	Kernel string
-	Param  int // its position, from 0; -1 where it is about the launch as a whole
-	Text   string
+	Param  int    // its position, from 0; -1 where it is about the launch as a whole
+	Text   string // what is wrong
 }
 
+// Error says which kernel and parameter it is about, and what is wrong.
 func (e *LaunchError) Error() string {
 	if e.Param < 0 {
 		return fmt.Sprintf("device: kernel %s: %s", e.Kernel, e.Text)
@@ -77,7 +79,7 @@ func (s *Stream) scratch(n int) []cudart.Arg {
 func (s *Stream) resolve(owner uint32, k *Kernel, i int, a *Arg, raw *cudart.Arg) error {
 	p := &k.params[i]
 	if !fits(p.access, a.access) || a.mem == nil && a.elem != p.elem {
-		return &LaunchError{k.name, i, fmt.Sprintf("declared %v, given %v", p, Param{a.access, a.elem, 0})}
+		return &LaunchError{k.name, i, fmt.Sprintf("declared %v, given %s", p, a.describe(owner))}
 	}
 	if a.mem == nil {
 		*raw = cudart.Arg{Slot: a.slot}

@@ -45,15 +45,17 @@ func TestF4_WhatIsWrongWithALaunch(t *testing.T) {
 		{"too few", fill32, good, []Arg{out, n}, -1, "2 arguments, it takes 3"},
 		{"too many", fill32, good, []Arg{out, n, n, n}, -1, "4 arguments, it takes 3"},
 		{"none", fill32, good, nil, -1, "0 arguments, it takes 3"},
-		{"memory for a scalar", fill32, good, []Arg{out, in, n}, 1, "declared uint32, given in"},
+		{"memory for a scalar", fill32, good, []Arg{out, in, n}, 1, "declared uint32, given in []uint32"},
 		{"a scalar for memory", fill32, good, []Arg{n, n, n}, 0, "declared out []uint32, given uint32"},
 		{"a scalar of another size", fill32, good, []Arg{out, n, U64(32)}, 2, "declared uint32, given uint64"},
 		{"a scalar of another kind", fill32, good, []Arg{out, F32(1), n}, 1, "declared uint32, given float32"},
 		{"a sign too many", fill32, good, []Arg{out, n, I32(32)}, 2, "declared uint32, given int32"},
-		{"in for out", fill32, good, []Arg{in, n, n}, 0, "declared out []uint32, given in"},
-		{"in for inout", add32, good, []Arg{in, n, n}, 0, "declared inout []uint32, given in"},
-		{"out for in", copy32, good, []Arg{out, other.arg(cudart.Out), n}, 1, "declared in []uint32, given out"},
-		{"out for inout", add32, good, []Arg{out, n, n}, 0, "declared inout []uint32, given out"},
+		{"no argument for memory", fill32, good, []Arg{{}, n, n}, 0, "declared out []uint32, given no argument"},
+		{"no argument for a scalar", fill32, good, []Arg{out, {}, n}, 1, "declared uint32, given no argument"},
+		{"in for out", fill32, good, []Arg{in, n, n}, 0, "declared out []uint32, given in []uint32"},
+		{"in for inout", add32, good, []Arg{in, n, n}, 0, "declared inout []uint32, given in []uint32"},
+		{"out for in", copy32, good, []Arg{out, other.arg(cudart.Out), n}, 1, "declared in []uint32, given out []uint32"},
+		{"out for inout", add32, good, []Arg{out, n, n}, 0, "declared inout []uint32, given out []uint32"},
 		{"elements of another kind", wrong.Kernel("fill32", Out[float32](), Scalar[uint32](), Scalar[uint32]()), good, []Arg{out, n, n}, 0, "declared out []float32, given memory of uint32"},
 
 		{"a grid that is too wide", fill32, line(info.MaxGrid.X+1, 32), []Arg{out, n, n}, -1, "is larger than the device's"},
@@ -64,7 +66,12 @@ func TestF4_WhatIsWrongWithALaunch(t *testing.T) {
 		{"the zero grid", fill32, Grid{}, []Arg{out, n, n}, -1, "extent of 0"},
 		{"a block that is too large", fill32, line(1, uint32(info.MaxThreads)+1), []Arg{out, n, n}, -1, "larger than the device's"},
 		{"too many threads in three dimensions", fill32, Grid{cudart.Dim3{X: 1, Y: 1, Z: 1}, cudart.Dim3{X: info.MaxBlock.X, Y: 2, Z: 1}, 0}, []Arg{out, n, n}, -1, "threads, at most"},
-		{"a negative count of blocks", fill32, Blocks(-1, 32), []Arg{out, n, n}, -1, "is larger than the device's"},
+		{"a negative count of blocks", fill32, Blocks(-1, 32), []Arg{out, n, n}, -1, "negative"},
+		{"a negative count of threads", fill32, Blocks(1, -32), []Arg{out, n, n}, -1, "negative"},
+		{"a negative count of elements", fill32, Linear(-1), []Arg{out, n, n}, -1, "negative"},
+		{"the most negative count", fill32, Linear(math.MinInt), []Arg{out, n, n}, -1, "negative"},
+		{"more blocks than there are numbers for", fill32, Blocks(1<<32+1, 32), []Arg{out, n, n}, -1, "is larger than the device's"},
+		{"more threads than there are numbers for", fill32, Blocks(1, 1<<32+1), []Arg{out, n, n}, -1, "is larger than the device's"},
 		{"more elements than a grid covers", fill32, Linear(math.MaxInt), []Arg{out, n, n}, -1, "is larger than the device's"},
 		{"too much shared memory", fill32, Grid{good.Blocks, good.Threads, info.MaxShared + 1}, []Arg{out, n, n}, -1, "bytes of shared memory"},
 	} {
@@ -100,6 +107,10 @@ func TestF4_WhatIsWrongWithALaunch(t *testing.T) {
 		err := s.Launch(2, fill32, good, out, n, n)
 		if !errors.Is(err, errNotOwner) || !strings.Contains(err.Error(), "kernel fill32: parameter 0") {
 			t.Errorf("%v", err)
+		}
+		var l *LaunchError
+		if err := s.Launch(2, fill32, good, in, n, n); !errors.As(err, &l) || !strings.Contains(l.Text, "given in memory (not the owner)") {
+			t.Errorf("with the wrong access besides: %v", err)
 		}
 	})
 	if mem.issued != 0 || mem.poison != nil {
