@@ -54,7 +54,7 @@ func TestNewChanRefusesHiddenBuffers(t *testing.T) {
 		"a hidden slice":         {func() { NewChan[hiddenSlice](1) }, "slice"},
 		"a hidden pointer":       {func() { NewChan[hiddenPointer](1) }, "ptr"},
 		"a hidden map":           {func() { NewChan[hiddenMap](1) }, "map"},
-		"a channel of buffers":   {func() { NewChan[chan Buf](1) }, "chan"},
+		"a channel of buffers":   {func() { NewChan[chan Buf](1) }, ""}, // what is in it is not carried
 		"a pointer to a pointer": {func() { NewChan[**inFields](1) }, "ptr"},
 	} {
 		func() {
