@@ -1,7 +1,6 @@
 package actor
 
 import (
-	"errors"
 	"runtime/debug"
 
 	proto "github.com/asynkron/protoactor-go/actor"
@@ -121,7 +120,7 @@ func (t *Thread) systemMessage(s *Stream, msg any) {
 func (t *Thread) invoke(s *Stream, msg any, handler func(any)) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.sys.log.Error("actor: a handler panicked", "actor", s.name, "panic", v)
+			s.sys.log.Error("actor: a handler panicked", "actor", s.name, "panic", v, "stack", string(debug.Stack()))
 		}
 	}()
 	handler(msg)
@@ -149,13 +148,20 @@ func (t *Thread) functionEnded(s *Stream) {
 	s.reclaim()
 	held := s.held
 	s.held = nil
-	if asked := len(held) > 0; err == nil || asked && errors.Is(err, ErrStopped) {
-		s.ref.result = nil
-		if !asked {
-			s.sys.root.Root.Stop(s.ref.pid)
+	// The context ends as soon as a Stop or a Restart is posted: the function may have
+	// seen that before the message is handled.
+	asked, cancelled := len(held) > 0 || s.mail.ends(), s.isCancellation(err)
+	if err != nil && (cancelled || !asked) {
+		s.logFailure(err)
+	}
+	switch {
+	case asked:
+		if cancelled {
+			s.ref.result = nil
 		}
-	} else if !asked {
-		s.sys.log.Warn("actor: failed", "actor", s.name, "error", err)
+	case err == nil || cancelled:
+		s.sys.root.Root.Stop(s.ref.pid) // its result is why its context ended
+	default:
 		s.mail.invoker.EscalateFailure(err, nil)
 	}
 	for _, msg := range held {

@@ -1,6 +1,11 @@
 package actor
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+
 	proto "github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gpuactor/gpuactor/buffer"
@@ -12,7 +17,7 @@ import (
 // restart it, or never tell its watchers): it is laid to rest here.
 func (s *Stream) failed(msg any, why error) {
 	s.handling = nil
-	s.sys.log.Warn("actor: failed", "actor", s.name, "error", why)
+	s.logFailure(why)
 	if s.stopping || s.mail.over() {
 		s.layToRest()
 		return
@@ -20,6 +25,28 @@ func (s *Stream) failed(msg any, why error) {
 	s.answer(proto.UnwrapEnvelopeSender(msg), &HandlerFailed{s.name, why})
 	s.ref.setResult(why)
 	s.mail.invoker.EscalateFailure(why, msg)
+}
+
+// logFailure logs why the actor's code failed: at debug where it only says that the
+// actor was to end.
+func (s *Stream) logFailure(why error) {
+	level, text := slog.LevelWarn, "actor: failed"
+	if s.isCancellation(why) {
+		level, text = slog.LevelDebug, "actor: cancelled"
+	}
+	args := []any{"actor", s.name, "error", why}
+	if p, ok := why.(*PanicError); ok {
+		args = append(args, "stack", string(p.Stack))
+	}
+	s.sys.log.Log(context.Background(), level, text, args...)
+}
+
+// isCancellation reports whether an error is the end of the actor's context, which is
+// what blocking calls return then, and no failure.
+func (s *Stream) isCancellation(err error) bool {
+	ctx := s.Context()
+	return ctx.Err() != nil &&
+		(errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()) || errors.Is(err, ErrStopped))
 }
 
 // answer sends to whoever asked, where they still wait: a future that has its
@@ -107,11 +134,26 @@ type guardian struct{ inner SupervisorStrategy }
 func (g *guardian) HandleFailure(sys *proto.ActorSystem, supervisor proto.Supervisor, child *PID, rs *proto.RestartStatistics, reason, message any) {
 	defer func() {
 		if v := recover(); v != nil {
-			sys.Logger().Error("actor: a supervisor strategy panicked", "about", pidName(child), "panic", v)
+			sys.Logger().Error("actor: a supervisor strategy panicked", "about", pidName(child), "panic", v, "stack", string(debug.Stack()))
 			supervisor.StopChildren(child)
 		}
 	}()
-	g.inner.HandleFailure(sys, rootSupervisor{supervisor, child}, child, rs, reason, message)
+	above := rootSupervisor{supervisor, child, func() {
+		// Where every failure is the end it has been logged as a failure.
+		if ours := systemOf(sys); ours != nil && g.inner != stopOnFailure {
+			ours.ended(child, reason)
+		}
+	}}
+	g.inner.HandleFailure(sys, above, child, rs, reason, message)
+}
+
+// ended logs that supervision has given an actor up.
+func (sys *System) ended(child *PID, reason any) {
+	name := pidName(child)
+	if s := sys.byPID(child); s != nil {
+		name = s.name
+	}
+	sys.log.Error("actor: ended after failures", "actor", name, "error", reason)
 }
 
 // rootSupervisor is a guardian as a supervisor: it knows of no siblings and has
@@ -119,7 +161,17 @@ func (g *guardian) HandleFailure(sys *proto.ActorSystem, supervisor proto.Superv
 type rootSupervisor struct {
 	proto.Supervisor
 	child *PID
+	ended func() // tells that it is stopped for good
 }
 
-func (r rootSupervisor) Children() []*PID         { return []*PID{r.child} }
-func (r rootSupervisor) EscalateFailure(_, _ any) { r.Supervisor.StopChildren(r.child) }
+// Children is part of protoactor's Supervisor.
+func (r rootSupervisor) Children() []*PID { return []*PID{r.child} }
+
+// EscalateFailure is part of protoactor's Supervisor.
+func (r rootSupervisor) EscalateFailure(_, _ any) { r.StopChildren(r.child) }
+
+// StopChildren is part of protoactor's Supervisor.
+func (r rootSupervisor) StopChildren(pids ...*PID) {
+	r.ended()
+	r.Supervisor.StopChildren(pids...)
+}
