@@ -21,8 +21,17 @@ func TestNew(t *testing.T) {
 		}
 		r.ok(b.Release(u))
 	}
-	for _, n := range []int{-1, math.MinInt, math.MaxInt, device.MaxAlloc} {
-		if _, err := New[uint16](u, n); !errors.Is(err, cudart.ErrInvalidValue) {
+	for n, want := range map[int]struct {
+		is   error
+		says string
+	}{
+		-1:              {cudart.ErrInvalidValue, "a negative length"},
+		math.MinInt:     {cudart.ErrInvalidValue, "a negative length"},
+		math.MaxInt:     {cudart.ErrOutOfMemory, "larger than any device"},
+		1 << 62:         {cudart.ErrOutOfMemory, "larger than any device"},
+		device.MaxAlloc: {cudart.ErrOutOfMemory, "larger than any device"},
+	} {
+		if _, err := New[uint16](u, n); !errors.Is(err, want.is) || !strings.Contains(err.Error(), want.says) {
 			t.Errorf("%d elements: %v", n, err)
 		}
 	}
@@ -80,7 +89,7 @@ func TestNewWaitsForTheBudget(t *testing.T) {
 		stop := errors.New("stop")
 		b.waited = func() { b.cancel(stop) }
 		_, err = New[uint32](b, 1)
-		if !errors.Is(err, stop) || !strings.Contains(err.Error(), "1 uint32 for B") {
+		if !errors.Is(err, stop) || !strings.Contains(err.Error(), "1 uint32 for B: stopped while waiting for device memory: 4 MiB of 4 MiB held: stop") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -1,6 +1,7 @@
 package buffer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -44,9 +45,14 @@ func (h Handle) State() State {
 type Buf[T Element] struct{ Handle }
 
 // New allocates n elements on u's device, owned by u. What they hold at first is
-// undefined. It submits what u has pending and waits, until u's context ends,
-// where the device's budget is used up; more than the whole budget is an
-// ErrOutOfMemory at once. n of 0 is a buffer of no elements.
+// undefined. n of 0 is a buffer of no elements.
+//
+// Where the device's budget is used up it submits what u has pending and waits for
+// releases, u's own included. It waits until u's context ends, also where nobody but
+// u could release anything: an actor that holds the whole budget in buffers of its
+// own and asks for more waits for itself. The error then says how much was held.
+// More than the whole budget is an ErrOutOfMemory at once; a negative n is an
+// ErrInvalidValue.
 func New[T Element](u User, n int) (Buf[T], error) {
 	o, err := u.Owner()
 	if err != nil {
@@ -79,8 +85,11 @@ func NewElsewhere[T Element](u User, n int) (Buf[T], device.Point, error) {
 
 // size is n elements in bytes, or an error.
 func size(n int, elem uintptr) (uint64, error) {
-	if n < 0 || uint64(n) > device.MaxAlloc/uint64(elem) {
-		return 0, fmt.Errorf("buffer: %d elements of %d bytes: %w", n, elem, cudart.ErrInvalidValue)
+	switch {
+	case n < 0:
+		return 0, fmt.Errorf("buffer: a negative length, %d: %w", n, cudart.ErrInvalidValue)
+	case uint64(n) > device.MaxAlloc/uint64(elem):
+		return 0, fmt.Errorf("buffer: %d elements of %d bytes, larger than any device: %w", n, elem, cudart.ErrOutOfMemory)
 	}
 	return uint64(n) * uint64(elem), nil
 }
@@ -116,6 +125,9 @@ func allocLater(o *Owner, bytes uint64, elsewhere bool) (*device.Block, error) {
 	err := o.Await(o.askBlock)
 	b := o.wants.block
 	o.wants.block = nil
+	if err != nil && errors.Is(err, context.Cause(o.Context())) {
+		err = fmt.Errorf("stopped while waiting for device memory: %v: %w", o.Stream.Device().Memory(), err)
+	}
 	return b, err
 }
 

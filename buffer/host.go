@@ -21,7 +21,8 @@ type Host[T Element] struct {
 }
 
 // NewHost allocates n elements of pinned memory, owned by u. What they hold at
-// first is undefined.
+// first is undefined. A negative n is an ErrInvalidValue, more than the machine has
+// an ErrOutOfMemory; no budget counts here.
 func NewHost[T Element](u User, n int) (Host[T], error) {
 	o, err := u.Owner()
 	if err != nil {

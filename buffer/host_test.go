@@ -264,8 +264,8 @@ func TestHostOwnership(t *testing.T) {
 	if s, err := none.Slice(a); len(s) != 0 || err != nil {
 		t.Errorf("of no elements: %v, %v", s, err)
 	}
-	for _, n := range []int{-1, device.MaxAlloc} {
-		if _, err := NewHost[uint64](a, n); !errors.Is(err, cudart.ErrInvalidValue) {
+	for n, want := range map[int]error{-1: cudart.ErrInvalidValue, 1 << 44: cudart.ErrOutOfMemory, device.MaxAlloc: cudart.ErrOutOfMemory} {
+		if _, err := NewHost[uint64](a, n); !errors.Is(err, want) {
 			t.Errorf("of %d elements: %v", n, err)
 		}
 	}

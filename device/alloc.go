@@ -101,29 +101,29 @@ func (m *memory) incomplete(class int) int {
 }
 
 // grow takes a block from the driver, with its bytes of the budget held already.
-func (m *memory) grow(s *Stream, class int, size uint64) (*Block, error) {
-	if err := m.makeRoom(s, size); err != nil {
-		m.sem.Release(int64(size))
+func (m *memory) grow(s *Stream, class int, bytes uint64) (*Block, error) {
+	if err := m.makeRoom(s, bytes); err != nil {
+		m.sem.Release(int64(bytes))
 		return nil, err
 	}
-	ptr, point, err := s.alloc(m.d, size)
+	ptr, point, err := s.alloc(m.d, bytes)
 	if errors.Is(err, cudart.ErrOutOfMemory) {
 		// What is cached here may be what is missing.
 		if err = m.trim(s, m.budget); err == nil {
-			ptr, point, err = s.alloc(m.d, size)
+			ptr, point, err = s.alloc(m.d, bytes)
 		}
 	}
 	if err != nil {
 		m.mu.Lock()
-		m.reserved -= size
+		m.reserved -= bytes
 		m.mu.Unlock()
-		m.sem.Release(int64(size))
-		return nil, fmt.Errorf("device: %d bytes on %v: %w", size, m.d, err)
+		m.sem.Release(int64(bytes))
+		return nil, fmt.Errorf("device: %v on %v: %w", size(bytes), m.d, err)
 	}
-	b := &Block{d: m.d, ptr: ptr, bytes: size, class: class, charged: true, last: point}
+	b := &Block{d: m.d, ptr: ptr, bytes: bytes, class: class, charged: true, last: point}
 	m.mu.Lock()
 	m.all[b] = struct{}{}
-	m.charged += size
+	m.charged += bytes
 	m.allocs++
 	m.mu.Unlock()
 	return b, nil

@@ -13,12 +13,18 @@ var ErrBudget = errors.New("device: the memory budget is used up")
 
 // BudgetError is a request for more than the whole budget. It is an
 // ErrOutOfMemory: no waiting helps.
-type BudgetError struct{ Asked, Budget uint64 }
+type BudgetError struct{ Asked, Budget uint64 } // bytes
 
+// Error says how much was asked of how much, and where the budget is set.
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("device: %d bytes asked, the whole budget is %d", e.Asked, e.Budget)
+	asked, budget := size(e.Asked).String(), size(e.Budget).String()
+	if asked == budget { // as they are rounded
+		asked, budget = fmt.Sprintf("%d bytes", e.Asked), fmt.Sprintf("%d bytes", e.Budget)
+	}
+	return fmt.Sprintf("device: %s asked, the whole budget is %s (actor.WithBudget sets it)", asked, budget)
 }
 
+// Unwrap is ErrOutOfMemory.
 func (e *BudgetError) Unwrap() error { return cudart.ErrOutOfMemory }
 
 // Reserve waits for bytes of the budget, first come first served, until ctx

@@ -46,16 +46,16 @@ func (b *HostBlock) Device() *Device { return b.d }
 // context is current on the caller's thread, nil for none.
 func (d *Device) AllocHost(bytes uint64, cur *Device) (*HostBlock, error) {
 	if bytes > MaxAlloc {
-		return nil, fmt.Errorf("device: %d bytes of pinned memory: %w", bytes, cudart.ErrOutOfMemory)
+		return nil, fmt.Errorf("device: %v of pinned memory, more than any machine has: %w", size(bytes), cudart.ErrOutOfMemory)
 	}
-	class, size := classOf(bytes)
+	class, rounded := classOf(bytes)
 	b, err := d.host.reuse(class, cur)
 	if b != nil || err != nil {
 		return b, err
 	}
-	b = &HostBlock{d: d, bytes: size, class: class}
+	b = &HostBlock{d: d, bytes: rounded, class: class}
 	grow := func() (err error) {
-		b.ptr, err = d.rt.AllocHost(d.ctx, size)
+		b.ptr, err = d.rt.AllocHost(d.ctx, rounded)
 		return err
 	}
 	if cur == d {
@@ -64,7 +64,7 @@ func (d *Device) AllocHost(bytes uint64, cur *Device) (*HostBlock, error) {
 		err = d.Do(grow)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("device: %d bytes of pinned memory: %w", size, err)
+		return nil, fmt.Errorf("device: %v of pinned memory: %w", size(rounded), err)
 	}
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()
@@ -72,7 +72,7 @@ func (d *Device) AllocHost(bytes uint64, cur *Device) (*HostBlock, error) {
 		d.host.all = map[*HostBlock]struct{}{}
 	}
 	d.host.all[b] = struct{}{}
-	d.host.bytes += size
+	d.host.bytes += rounded
 	return b, nil
 }
 

@@ -2,6 +2,7 @@ package device
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -125,6 +126,11 @@ type MemoryStats struct {
 	Reserved uint64 // taken from the driver: in use and cached
 	Held     uint64 // of the budget: in use, or released and not known complete
 	Allocs   uint64 // how often the driver was asked
+}
+
+// String is how much of the budget is held: "1.5 GiB of 8 GiB held".
+func (m MemoryStats) String() string {
+	return fmt.Sprintf("%v of %v held", size(m.Held), size(m.Budget))
 }
 
 // Memory reports the state of the device's memory.

@@ -9,14 +9,15 @@ import (
 )
 
 // Download issues a copy of all of src into dst, from its beginning. The CPU reads
-// dst when it is there, by [buffer.Host.Slice]. Nothing blocks.
+// dst when it is there, by [buffer.Host.Slice]. A dst that is shorter than src is an
+// [ErrLength]. Nothing blocks. The actor's own goroutine calls it.
 func Download[T buffer.Element](s *actor.Stream, dst buffer.Host[T], src buffer.Buf[T]) error {
 	o, err := s.Owner()
 	if err != nil {
 		return err
 	}
 	if src.Len() > dst.Len() && dst.Valid() && src.Valid() {
-		return fmt.Errorf("transfer: download of %d elements into %d: %w", src.Len(), dst.Len(), cudart.ErrInvalidValue)
+		return fmt.Errorf("%w: a download of %d elements into a host buffer of %d", ErrLength, src.Len(), dst.Len())
 	}
 	from, bytes, err := src.Use(o, cudart.In)
 	if err != nil {

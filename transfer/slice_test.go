@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/gpuactor/gpuactor/actor"
@@ -94,7 +95,7 @@ func TestSizesOfCopies(t *testing.T) {
 			"download": Download(s, smallHost, large),
 			"copy":     Copy(s, small, large),
 		} {
-			if !errors.Is(err, cudart.ErrInvalidValue) {
+			if !errors.Is(err, ErrLength) || !strings.Contains(err.Error(), "lengths differ: ") {
 				t.Errorf("%s of what does not fit: %v", name, err)
 			}
 		}

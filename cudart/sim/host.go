@@ -118,8 +118,11 @@ func (r *simulator) AllocHost(ctx cudart.Context, bytes uint64) (unsafe.Pointer,
 	if err != nil {
 		return nil, err
 	}
-	if bytes == 0 || bytes > maxMemory {
-		return nil, refuse(cudart.ErrInvalidValue, call, "%d bytes", bytes)
+	switch {
+	case bytes == 0:
+		return nil, refuse(cudart.ErrInvalidValue, call, "zero bytes")
+	case bytes > maxMemory:
+		return nil, refuse(cudart.ErrOutOfMemory, call, "%d bytes, at most %d are possible", bytes, maxMemory)
 	}
 	b, err := mapBytes((bytes + hostPage - 1) &^ (hostPage - 1))
 	if err != nil {
