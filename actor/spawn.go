@@ -93,6 +93,9 @@ func WithContext(ctx context.Context) SpawnOption { return func(c *spawnConfig) 
 // receives from channels, on a stream of its own. The actor ends when fn returns;
 // when it is stopped, its context ends first.
 func (sys *System) Go(name string, at Placement, fn func(*Stream) error, opts ...SpawnOption) (*Ref, error) {
+	if fn == nil {
+		return nil, fmt.Errorf("actor: start %s: its function is nil", name)
+	}
 	s, err := sys.newStream(name, at, fn, opts)
 	if err != nil {
 		return nil, err
@@ -105,6 +108,9 @@ func (sys *System) Go(name string, at Placement, fn func(*Stream) error, opts ..
 // Receive runs on the actor's thread and may block in this library anywhere. Inside
 // it, [StreamOf] gives the stream. The supervision of props governs its children.
 func (sys *System) Spawn(name string, at Placement, props *Props, opts ...SpawnOption) (*Ref, error) {
+	if props == nil {
+		return nil, fmt.Errorf("actor: start %s: its props are nil", name)
+	}
 	s, err := sys.newStream(name, at, nil, opts)
 	if err != nil {
 		return nil, err
@@ -117,6 +123,9 @@ func (sys *System) newStream(name string, at Placement, fn func(*Stream) error, 
 	c := spawnConfig{base: context.Background()}
 	for _, o := range opts {
 		o(&c)
+	}
+	if c.base == nil {
+		return nil, fmt.Errorf("actor: start %s: WithContext was given nil", name)
 	}
 	s := &Stream{sys: sys, name: name, fn: fn, base: c.base}
 	// A name is never used twice: a PID that somebody kept must not reach a
@@ -148,7 +157,12 @@ func (sys *System) newStream(name string, at Placement, fn func(*Stream) error, 
 // place gives the actor its thread and its CUDA stream.
 func (sys *System) place(s *Stream, at Placement) error {
 	switch at := at.(type) {
+	case nil:
+		return errors.New("its placement is nil: give a device, or what On or Sharing makes")
 	case sharing:
+		if at.ref == nil {
+			return errors.New("Sharing was given nil")
+		}
 		to := at.ref.s
 		if to.sys != sys {
 			return errors.New("the other actor belongs to another system")
@@ -162,6 +176,9 @@ func (sys *System) place(s *Stream, at Placement) error {
 		s.t, s.cuda = to.t, to.cuda
 		return s.cuda.Share()
 	case *Thread:
+		if at == nil {
+			return errors.New("On was given nil")
+		}
 		if at.sys != sys {
 			return errors.New("the thread belongs to another system")
 		}

@@ -130,6 +130,9 @@ func (s *Stream) Launch(k *device.Kernel, g device.Grid, args ...device.Arg) err
 	if err := s.check(); err != nil {
 		return err
 	}
+	if k == nil {
+		return fmt.Errorf("actor: %s launches nil, which is no kernel", s.name)
+	}
 	return s.cuda.Launch(s.owner.ID, k, g, args...)
 }
 

@@ -70,17 +70,18 @@ type Option func(*config)
 // GPUACTOR_RUNTIME chooses, and auto is the default (see [cudart.Open]).
 func WithRuntime(name string) Option { return func(c *config) { c.open.Name = name } }
 
-// On the given runtime, which the caller has opened, and closes.
+// WithOpenRuntime uses a runtime that the caller has opened, and closes.
 func WithOpenRuntime(rt cudart.Runtime) Option { return func(c *config) { c.runtime = rt } }
 
-// WithDevices uses at most n devices.
+// WithDevices uses at most n devices; 0 is all.
 func WithDevices(n int) Option { return func(c *config) { c.device.Max = n } }
 
 // WithVirtual makes n contexts on the first GPU stand in for n devices: their order
-// is that of devices, their speed is not.
+// is that of devices, their speed is not. 0 is off.
 func WithVirtual(n int) Option { return func(c *config) { c.device.Virtual = n } }
 
-// WithBudget bounds the device memory of each device, in bytes.
+// WithBudget bounds the device memory of each device, in bytes, to what the device
+// has at most; 0 is nine tenths of what is free.
 func WithBudget(bytes uint64) Option { return func(c *config) { c.device.Budget = bytes } }
 
 // WithTrace has t told of what streams are given.
@@ -134,11 +135,47 @@ func systemOf(p *proto.ActorSystem) *System {
 	return nil
 }
 
+// check refuses options that mean nothing.
+func (c *config) check() error {
+	for _, n := range []struct {
+		option       string
+		value, least int
+	}{
+		{"WithDevices", c.device.Max, 0},
+		{"WithVirtual", c.device.Virtual, 0},
+		{"WithMaxThreads", c.threads, 1},
+	} {
+		if n.value < n.least {
+			return fmt.Errorf("actor: %s(%d): at least %d", n.option, n.value, n.least)
+		}
+	}
+	if c.log == nil {
+		return errors.New("actor: WithLogger was given nil")
+	}
+	if c.order == nil {
+		return errors.New("actor: WithOrder was given nil")
+	}
+	return nil
+}
+
+// fits refuses a budget that a device has not got.
+func (c *config) fits(devices []*device.Device) error {
+	for _, d := range devices {
+		if has := d.Info().Memory; c.device.Budget > has {
+			return fmt.Errorf("actor: WithBudget(%d): %v has %d bytes of memory", c.device.Budget, d, has)
+		}
+	}
+	return nil
+}
+
 // NewSystem opens a runtime and its devices.
 func NewSystem(opts ...Option) (*System, error) {
 	c := config{threads: defaultThreads, log: slog.Default(), order: firstCome{}}
 	for _, o := range opts {
 		o(&c)
+	}
+	if err := c.check(); err != nil {
+		return nil, err
 	}
 	sys := &System{
 		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, maySpin: maySpin(runtime.GOMAXPROCS(0)), max: c.threads, debug: buffer.Debug,
@@ -161,6 +198,9 @@ func NewSystem(opts ...Option) (*System, error) {
 		return nil, err
 	}
 	sys.devices = devs
+	if err := c.fits(devs); err != nil {
+		return nil, errors.Join(err, sys.free())
+	}
 	if sys.root = c.protoSys; sys.root == nil {
 		sys.root = proto.NewActorSystem(proto.WithLoggerFactory(func(*proto.ActorSystem) *slog.Logger {
 			return slog.New(quiet{c.log.Handler()})

@@ -80,6 +80,9 @@ func (sys *System) NewThread(d *device.Device) (*Thread, error) {
 }
 
 func (sys *System) newThread(d *device.Device) (*Thread, error) {
+	if d == nil {
+		return nil, errors.New("actor: the device is nil")
+	}
 	if d.Index() >= len(sys.devices) || sys.devices[d.Index()] != d {
 		return nil, errors.New("actor: the device belongs to another system")
 	}
