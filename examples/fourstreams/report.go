@@ -67,6 +67,23 @@ func (sc *scenario) report() *report {
 	return r
 }
 
+// failed is the report of a run that saw nothing, for the reason that is given.
+func failed(why string) *report {
+	return &report{Devices: []string{}, Events: []event{}, Edges: []edge{}, Problems: []string{why}}
+}
+
+// write prints the report. Of a run that failed there is no timeline; an object there
+// always is.
+func (r *report) write(stdout io.Writer, asJSON bool) error {
+	switch {
+	case asJSON:
+		return r.writeJSON(stdout)
+	case len(r.Events) == 0:
+		return nil
+	}
+	return r.writeTimeline(stdout, widthOf(stdout))
+}
+
 // fromZero has the first of all events begin at 0.
 func fromZero(events []event) {
 	if len(events) == 0 {

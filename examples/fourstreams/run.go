@@ -33,24 +33,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return exitUsage
 	}
-	opts := append(o.system(), actor.WithLogger(slog.New(slog.NewTextHandler(stderr, nil))))
-	r, err := observe(ctx, newKernels(image()), usual, opts...)
-	if err == nil && o.json {
-		err = r.writeJSON(stdout)
-	} else if err == nil {
-		err = r.writeTimeline(stdout)
+	if o.virtual > 2 {
+		say(stderr, "-virtual is %d, and two of them are used", o.virtual)
 	}
-	if ctx.Err() != nil {
-		return exitInterrupted
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, "fourstreams:", err)
-		return exitReported
+	r, err := observe(ctx, newKernels(image()), usual, append(o.system(), actor.WithLogger(slog.New(sayer{stderr: stderr})))...)
+	interrupted := ctx.Err() != nil
+	switch {
+	case interrupted:
+		r = failed("interrupted")
+	case err != nil:
+		r = failed(err.Error())
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintln(stderr, "fourstreams:", p)
+		say(stderr, "%s", p)
 	}
-	if len(r.Problems) > 0 {
+	if err := r.write(stdout, o.json); err != nil {
+		say(stderr, "%v", err)
+		return exitReported
+	}
+	switch {
+	case interrupted:
+		return exitInterrupted
+	case len(r.Problems) > 0:
 		return exitReported
 	}
 	return exitOK

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -85,16 +86,65 @@ func TestEdgesOfThePull(t *testing.T) {
 }
 
 func TestTimelineFitsIntoATerminal(t *testing.T) {
-	out := output(t)
-	for line := range strings.Lines(out) {
-		if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > 100 || strings.TrimRight(line, " ") != line {
-			t.Errorf("%d columns, or blanks at the end: %q", utf8.RuneCountInString(line), line)
+	r, err := observe(t.Context(), newKernels(image()), quick, systemOptions()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for width, most := range map[int]int{80: 80, 120: 98, math.MaxInt: 98} {
+		var out strings.Builder
+		if err := r.writeTimeline(&out, width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > most || strings.TrimRight(line, " ") != line {
+				t.Errorf("width %d: %d columns, or blanks at the end: %q", width, utf8.RuneCountInString(line), line)
+			}
+		}
+		for _, want := range []string{"gpu1s2 waited for nobody", "gpu2s2 waited for nobody", "gpu1s1 waited for gpu2s1", "clock: "} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("it does not say %q:\n%s", want, &out)
+			}
 		}
 	}
-	for _, want := range []string{"gpu1s2 waited for nobody", "gpu2s2 waited for nobody", "gpu1s1 waited for gpu2s1", "clock: "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("it does not say %q:\n%s", want, out)
+}
+
+// Whoever asks for an object gets one, also where the run failed or was interrupted.
+func TestJSONOfAFailure(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	t.Setenv("GPUACTOR_RUNTIME", "no such runtime")
+	if got := run(t.Context(), []string{"-json"}, &stdout, &stderr); got != exitReported {
+		t.Errorf("exit status %d", got)
+	}
+	isFailure(t, &stdout, &stderr, "no such runtime")
+	t.Setenv("GPUACTOR_RUNTIME", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	stdout.Reset()
+	stderr.Reset()
+	if got := run(ctx, arguments("-json"), &stdout, &stderr); got != exitInterrupted {
+		t.Errorf("exit status %d", got)
+	}
+	isFailure(t, &stdout, &stderr, "interrupted")
+	stdout.Reset()
+	if got := run(ctx, arguments(), &stdout, &stderr); got != exitInterrupted || stdout.Len() > 0 {
+		t.Errorf("exit status %d, and a timeline of nothing: %s", got, &stdout)
+	}
+}
+
+func isFailure(t *testing.T, stdout, stderr *bytes.Buffer, why string) {
+	t.Helper()
+	var r report
+	err := json.Unmarshal(stdout.Bytes(), &r)
+	if err != nil || r.Events == nil || r.Edges == nil || r.Devices == nil || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], why) {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	for line := range strings.Lines(stderr.String()) {
+		if !strings.HasPrefix(line, "fourstreams: ") {
+			t.Errorf("it says %q", line)
 		}
+	}
+	if !strings.Contains(stderr.String(), why) {
+		t.Errorf("it does not say %q: %s", why, stderr)
 	}
 }
 
@@ -108,7 +158,7 @@ func TestExitStatus(t *testing.T) {
 		{"-virtual 1", exitUsage, "-virtual is 1"},
 		{"-virtual 17", exitUsage, "-virtual is 17"},
 		{"-runtime cuda", exitUsage, "-runtime is"},
-		{"-unknown", exitUsage, "usage:"},
+		{"-unknown", exitUsage, "-h for help"},
 		{"file", exitUsage, "no argument"},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -116,14 +166,5 @@ func TestExitStatus(t *testing.T) {
 		if got != c.want || !strings.Contains(stderr.String(), c.says) || stdout.Len() > 0 {
 			t.Errorf("%s: exit status %d, want %d; it says %q, and prints %q", c.args, got, c.want, &stderr, &stdout)
 		}
-	}
-}
-
-func TestInterrupt(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var stdout, stderr bytes.Buffer
-	if got := run(ctx, arguments("-json"), &stdout, &stderr); got != exitInterrupted {
-		t.Errorf("exit status %d: %s", got, &stderr)
 	}
 }

@@ -3,36 +3,51 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
+	"math"
+	"os"
 	"strings"
-	"time"
+
+	"golang.org/x/term"
 )
 
-// The timeline: a label, and columns behind it.
+// The timeline: a label, and columns behind it, as many as there is room for.
 const (
-	labelWidth = 8
-	columns    = 90
+	labelWidth   = 8
+	leastColumns = 40
+	mostColumns  = 90
 )
 
-// writeTimeline draws the streams, and says in words who waited for whom.
-func (r *report) writeTimeline(w io.Writer) error {
+// widthOf is the width of a terminal in characters; anything else has no limit.
+func widthOf(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return math.MaxInt
+}
+
+// writeTimeline draws the streams, and says in words who waited for whom, in lines
+// of width characters where that is possible.
+func (r *report) writeTimeline(w io.Writer, width int) error {
+	columns := min(max(width-labelWidth, leastColumns), mostColumns)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: gpu1 is %s, gpu2 is %s\n", r.Runtime, r.Devices[0], r.Devices[1])
 	if r.oneGPU {
-		b.WriteString("Both are contexts of one GPU. Hardware lets contexts take turns: this shows order, not speed.\n")
+		b.WriteString(wrap(0, strings.Fields("Both are contexts of one GPU. Hardware lets contexts take turns: this shows order, not speed."), columns))
 	}
 	b.WriteString("\n")
-	b.WriteString(gantt(r.Events, r.Edges))
+	b.WriteString(gantt(r.Events, r.Edges, columns))
 	b.WriteString("\n" + table(r.Events, r.Edges))
-	b.WriteString("\n" + whoWaited(r.Events, r.Edges))
-	b.WriteString("\n" + r.clockText())
+	b.WriteString("\n" + whoWaited(r.Events, r.Edges, columns))
+	b.WriteString("\n" + r.clockText(columns))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // gantt draws a line for each stream: [event====], and dots where the next event of
 // the stream waited for another stream.
-func gantt(events []event, edges []edge) string {
+func gantt(events []event, edges []edge, columns int) string {
 	var last int64 = 1
 	for _, e := range events {
 		last = max(last, e.End)
@@ -42,7 +57,7 @@ func gantt(events []event, edges []edge) string {
 		waited[e.Before] = true
 	}
 	var b strings.Builder
-	b.WriteString(axis(last))
+	b.WriteString(axis(last, columns))
 	for _, s := range streams {
 		line := []rune(strings.Repeat(" ", columns))
 		free := 0 // where the stream's last event ended
@@ -50,7 +65,7 @@ func gantt(events []event, edges []edge) string {
 			if e.Stream != s {
 				continue
 			}
-			from, to := column(e.Start, last), column(e.End, last)
+			from, to := column(e.Start, last, columns), column(e.End, last, columns)
 			from = max(from, free)
 			if waited[e.Name] {
 				for i := free; i < from; i++ {
@@ -66,7 +81,7 @@ func gantt(events []event, edges []edge) string {
 }
 
 // column is where a time lies, with last at the end of the line.
-func column(t, last int64) int { return int(t * columns / last) }
+func column(t, last int64, columns int) int { return int(t * int64(columns) / last) }
 
 // draw draws an event from one column to another, at least one wide, and returns
 // where it ends. What does not fit of its name is left out.
@@ -85,12 +100,12 @@ func draw(line []rune, from, to int, name string) int {
 	return to
 }
 
-// axis names round times, at most ten of them.
-func axis(last int64) string {
-	unit := round125(last)
+// axis names round times, at most one in nine columns.
+func axis(last int64, columns int) string {
+	unit := round125(last, int64(columns/9))
 	line := []rune(fmt.Sprintf("%-*s", labelWidth, "ms") + strings.Repeat(" ", columns))
 	for t := int64(0); t <= last; t += unit {
-		at, text := labelWidth+column(t, last), fmt.Sprintf("%g", float64(t)/1e6)
+		at, text := labelWidth+column(t, last, columns), fmt.Sprintf("%g", float64(t)/1e6)
 		if at+len(text) <= len(line) {
 			copy(line[at:], []rune(text))
 		}
@@ -98,11 +113,11 @@ func axis(last int64) string {
 	return strings.TrimRight(string(line), " ") + "\n"
 }
 
-// round125 is the least of 1, 2, 5, 10, 20 … that goes into last ten times at most.
-func round125(last int64) int64 {
+// round125 is the least of 1, 2, 5, 10, 20 … that goes into last so many times at most.
+func round125(last, times int64) int64 {
 	for unit := int64(1); ; unit *= 10 {
 		for _, m := range []int64{1, 2, 5} {
-			if last/(unit*m) <= 10 {
+			if last/(unit*m) <= times {
 				return unit * m
 			}
 		}
@@ -124,52 +139,4 @@ func table(events []event, edges []edge) string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
-}
-
-// whoWaited says for each stream whom it waited for, and what ran beside it.
-func whoWaited(events []event, edges []edge) string {
-	var b strings.Builder
-	for _, s := range streams {
-		var whom []string
-		for _, e := range edges {
-			if e.To == s {
-				whom = append(whom, fmt.Sprintf("%s: %q came after %q\n        (%s)", e.From, e.Before, e.After, e.Why))
-			}
-		}
-		if whom == nil {
-			whom = []string{"nobody"}
-		}
-		fmt.Fprintf(&b, "%s waited for %s\n", s, strings.Join(whom, "\n        and for "))
-		if !slices.Contains(related, s) {
-			b.WriteString(wrap("beside it ran:", beside(events, s)))
-		}
-	}
-	return b.String()
-}
-
-// wrap writes a list behind its title, indented, in lines that fit.
-func wrap(title string, list []string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%*s%s", labelWidth, "", title)
-	at := labelWidth + len(title)
-	for i, item := range list {
-		if i < len(list)-1 {
-			item += ","
-		}
-		if at+1+len(item) > labelWidth+columns {
-			fmt.Fprintf(&b, "\n%*s", labelWidth-1, "")
-			at = labelWidth - 1
-		}
-		b.WriteString(" " + item)
-		at += 1 + len(item)
-	}
-	return b.String() + "\n"
-}
-
-// clockText says on which clock the times are, and their error.
-func (r *report) clockText() string {
-	return fmt.Sprintf(`clock: %s, read by each kernel when it begins and when it ends; its step is %v.
-The times of the two GPUs compare to within %v (each was compared with the host's clock).
-Those of the copy are of two timed events around it; they compare with its GPU's to within %v.
-`, r.Clock.Source, time.Duration(r.Clock.Step), time.Duration(r.deviceError), time.Duration(r.copyError))
 }

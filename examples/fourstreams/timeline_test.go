@@ -22,14 +22,14 @@ func TestGantt(t *testing.T) {
 		"        [name===] ran     .... waited for another stream",
 		"",
 	}, "\n")
-	if got := gantt(events, edges); got != want {
+	if got := gantt(events, edges, 90); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 func TestRound125(t *testing.T) {
 	for last, want := range map[int64]int64{1: 1, 10: 1, 11: 2, 21: 2, 22: 5, 54: 5, 55: 10, 12_800_000: 2_000_000} {
-		if got := round125(last); got != want {
+		if got := round125(last, 10); got != want {
 			t.Errorf("%d: %d, want %d", last, got, want)
 		}
 	}
