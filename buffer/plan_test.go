@@ -28,7 +28,7 @@ type (
 		B    Buf[uint8]
 	}
 	// way is a channel of somebody's, which holds buffers that are not carried.
-	way[T any] struct{ ring []T }
+	way[T any] struct{ Ring []T }
 	asking     struct {
 		A       Buf[float32]
 		Back    *way[answering]
