@@ -25,8 +25,8 @@ func wrongUsage(format string, args ...any) error { return usageError(fmt.Sprint
 const usage = `usage: fourstreams [options]
 
 Two devices, four streams, one copy between them: what ran when, and what waited
-for what. Exit status: 0, 1 where the copy made an unrelated stream wait or anything
-failed, 2 for wrong usage, 130 when interrupted.
+for what. Exit status: 0; 1 where the copy made an unrelated stream wait, or
+anything failed; 2 for wrong usage; 130 when interrupted.
 
 `
 
@@ -62,8 +62,8 @@ func (o *options) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("fourstreams", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	fs.StringVar(&o.runtime, "runtime", "", "auto, nvidia or sim; where not given, as GPUACTOR_RUNTIME says, else auto")
-	fs.IntVar(&o.virtual, "virtual", 0, "this `number` of contexts on one GPU, from 2 to 16, stand in for devices; two are used (0: use real ones)")
+	fs.StringVar(&o.runtime, "runtime", "", "auto, nvidia or sim; default: what GPUACTOR_RUNTIME says, else auto")
+	fs.IntVar(&o.virtual, "virtual", 0, "this `number` of contexts on one GPU, 2 to 16, stand in for devices")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object in place of the timeline")
 	return fs
 }

@@ -46,9 +46,9 @@ const usage = `usage: producerconsumer [options] [file or directory ...]
 Counts the bytes of files on the GPU: the entropy and the kind of each file, and
 of all. Without an argument it scans the current directory. Options come first.
 
-Met in a directory, folders called .git, symbolic links, pipes and devices are passed
-over; given as an argument, the first two are scanned. Exit status: 0, 1 where anything
-is reported, 2 for wrong usage or an argument that does not exist, 130 when interrupted.
+Passed over in a directory, and scanned as an argument: folders called .git, and
+symbolic links. Exit status: 0; 1 where anything is reported; 2 for wrong usage
+or an argument that does not exist; 130 when interrupted.
 
 `
 
@@ -80,14 +80,14 @@ func (o *options) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("producerconsumer", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	fs.Var((*byteSize)(&o.chunk), "chunk", "`bytes` that are read, uploaded and counted at a time; 64K and 64KiB are 65536")
+	fs.Var((*byteSize)(&o.chunk), "chunk", "`bytes` read and uploaded at a time; 64K and 64KiB are 65536")
 	fs.IntVar(&o.producers, "producers", 2, "`number` of actors that read, upload and count")
 	fs.IntVar(&o.consumers, "consumers", 2, "`number` of actors that add up")
 	fs.IntVar(&o.depth, "depth", 8, "`chunks` that may wait between producers and consumers")
-	fs.IntVar(&o.devices, "devices", 2, "use at most this `number` of devices; with -virtual all of those where not given")
-	fs.IntVar(&o.virtual, "virtual", 0, "this `number` of contexts on one GPU stand in for devices, 16 at most (0: use real ones)")
+	fs.IntVar(&o.devices, "devices", 2, "at most this `number` of devices; all of those of -virtual")
+	fs.IntVar(&o.virtual, "virtual", 0, "this `number` of contexts on one GPU, up to 16, stand in for devices")
 	fs.BoolVar(&o.colocate, "colocate", false, "actors of one device share a thread")
-	fs.StringVar(&o.runtime, "runtime", "", "auto, nvidia or sim; where not given, as GPUACTOR_RUNTIME says, else auto")
+	fs.StringVar(&o.runtime, "runtime", "", "auto, nvidia or sim; default: what GPUACTOR_RUNTIME says, else auto")
 	fs.BoolVar(&o.verify, "verify", false, "compare with a computation on the CPU; exit status 1 on a difference")
 	fs.BoolVar(&o.json, "json", false, "print one JSON object in place of the table")
 	fs.BoolVar(&o.all, "all", false, "show all files; otherwise a terminal shows the largest 40")

@@ -75,7 +75,8 @@ total           4    1.500  mixed
 		t.Errorf("got\n%s\nwant it to begin\n%s", got.String(), want)
 	}
 	end := `
-3 files, 4 B in 2s: 2 B/s on sim (gpu <0>, gpu 1)
+3 files, 4 B in 2s: 2 B/s
+sim:      gpu <0>, gpu 1
 upload:   2 copies, 5 B
 `
 	if !strings.HasSuffix(got.String(), end) {

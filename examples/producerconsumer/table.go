@@ -116,8 +116,9 @@ func (r *report) scanned() string {
 }
 
 func (r *report) summary(b *strings.Builder) {
-	fmt.Fprintf(b, "%s, %s in %s: %s/s on %s (%s)\n", r.scanned(), size(r.Total.Bytes),
-		r.elapsed.Round(time.Millisecond), size(rate(r.Total.Bytes, r.elapsed)), r.Runtime, strings.Join(r.Devices, ", "))
+	fmt.Fprintf(b, "%s, %s in %s: %s/s\n", r.scanned(), size(r.Total.Bytes),
+		r.elapsed.Round(time.Millisecond), size(rate(r.Total.Bytes, r.elapsed)))
+	fmt.Fprintf(b, "%-9s %s\n", r.Runtime+":", strings.Join(r.Devices, ", "))
 	for _, t := range r.Transfers {
 		if t.Count > 0 {
 			fmt.Fprintf(b, "%-9s %s, %s\n", t.Route+":", number(t.Count, "copy", "copies"), size(t.Bytes))
