@@ -108,8 +108,8 @@ func alloc(o *Owner, n int, t reflect.Type, elsewhere bool) (Handle, error) {
 		return Handle{}, fmt.Errorf("buffer: %d %v for %s: %w", n, t, o.Name, err)
 	}
 	x, gen := newSlot(o, o.ID, func(x *slot) {
-		x.dev, x.elem = b, t.Kind()
-		x.born(d, bytes)
+		x.dev = b
+		x.born(d, bytes, uint32(t.Kind()))
 	})
 	return Handle{x, gen}, nil
 }
@@ -188,7 +188,8 @@ func (h Handle) release(u User) error {
 	if w.gen() != h.gen || w.owner() != o.ID || w.state() == Free || w.state() == InFlight {
 		return h.x.ownership(w, o.ID, h.gen)
 	}
-	h.x.endOwned(w, o)
+	h.x.mark("released at ")
+	h.x.endOwned(w, o, endedReleased)
 	return nil
 }
 

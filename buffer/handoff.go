@@ -17,7 +17,7 @@ func CanGive(o *Owner, hs *Handles) error {
 		}
 		for _, other := range hs.list[:i] {
 			if other == h {
-				return fmt.Errorf("buffer: %s is handed over twice in one value", h.x.describe(w))
+				return fmt.Errorf("buffer: %s is handed over twice in one value", h.x.describe(w, h.gen))
 			}
 		}
 	}
@@ -46,9 +46,9 @@ func Give(o *Owner, hs *Handles, p device.Point) {
 			h.x.point = p // a Foreign one was not touched here: it keeps its giver's
 		}
 		h.x.from = id
-		h.x.mark()
+		h.x.mark("given away at ")
 		if !h.x.step(w, sent, id) {
-			panic(fmt.Sprintf("buffer: %s changed hands while it was being given", h.x.describe(w)))
+			panic(fmt.Sprintf("buffer: %s changed hands while it was being given", h.x.describe(w, h.gen)))
 		}
 	}
 }
@@ -66,7 +66,7 @@ func Take(o *Owner, hs *Handles) error {
 		e, wait := h.x.arrival(o)
 		if wait {
 			if err := o.Stream.WaitFor(h.x.point, "hand-off"); err != nil && first == nil {
-				first = fmt.Errorf("buffer: taking %s: %w", h.x.describe(w), err)
+				first = fmt.Errorf("buffer: taking %s: %w", h.x.describe(w, h.gen), err)
 			}
 		}
 		h.x.step(w, e, o.ID)
@@ -136,7 +136,7 @@ func Return(hs *Handles) {
 func Drop(hs *Handles) int {
 	n := 0
 	for _, h := range hs.list {
-		if w := h.x.load(); w.gen() == h.gen && w.state() == InFlight && h.x.end(w, h.x.point) {
+		if w := h.x.load(); w.gen() == h.gen && w.state() == InFlight && h.x.end(w, h.x.point, endedDropped) {
 			n++
 		}
 	}
@@ -188,7 +188,7 @@ func (h Handle) Pulling(o *Owner) (Source, error) {
 		return Source{}, h.x.ownership(w, o.ID, h.gen)
 	}
 	if h.x.cause != nil {
-		return Source{}, &PoisonError{h.x.describe(w), h.x.cause}
+		return Source{}, &PoisonError{h.x.describe(w, h.gen), h.x.cause}
 	}
 	return Source{h.x.d.Load(), h.x.point, h.x.dev, h.x.bytes.Load()}, nil
 }
@@ -197,7 +197,8 @@ func (h Handle) Pulling(o *Owner) (Source, error) {
 // free after end, the copy's.
 func (h Handle) Pulled(o *Owner, end device.Point) {
 	if w := h.x.load(); w == pack(h.gen, o.ID, Foreign) {
-		h.x.end(w, end)
+		h.x.mark("pulled at ")
+		h.x.end(w, end, endedPulled)
 	}
 }
 

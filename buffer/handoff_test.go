@@ -59,11 +59,11 @@ func TestWhatCannotBeGiven(t *testing.T) {
 	r.ok(err)
 	theirs, err := New[uint32](b, 1)
 	r.ok(err)
-	r.ownership(a.give(mine.Handle, theirs.Handle), "A", "B owns it")
+	r.ownership(a.give(mine.Handle, theirs.Handle), "A", `"B" owns it`)
 	if err := a.give(mine.Handle, mine.Handle); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("one buffer twice: %v", err)
 	}
-	r.ownership(CanGive(nil, handles(mine.Handle)), "an ordinary goroutine", "A owns it")
+	r.ownership(CanGive(nil, handles(mine.Handle)), "an ordinary goroutine", `"A" owns it`)
 	if mine.State() != Exclusive || theirs.State() != Exclusive {
 		t.Error("a refused hand-off changed something")
 	}

@@ -48,8 +48,8 @@ func allocHost[T Element](d, cur *device.Device, owner uint32, n int) (Host[T], 
 		return Host[T]{}, fmt.Errorf("buffer: %d %v of pinned memory for %s: %w", n, t, ownerName(owner), err)
 	}
 	x, gen := newSlot(nil, owner, func(x *slot) {
-		x.host, x.elem = b, t.Kind()
-		x.born(d, bytes)
+		x.host = b
+		x.born(d, bytes, uint32(t.Kind())|pinnedElem)
 	})
 	return Host[T]{Handle: Handle{x, gen}}, nil
 }
@@ -79,7 +79,7 @@ func (h Host[T]) Slice(u User) ([]T, error) {
 			}
 		}
 		if err := o.awaitPoint(h.x.point); err != nil {
-			return nil, fmt.Errorf("buffer: waiting for %s: %w", h.x.describe(h.x.load()), err)
+			return nil, fmt.Errorf("buffer: waiting for %s: %w", h.x.describe(h.x.load(), h.gen), err)
 		}
 		if _, _, err := h.Use(o, cudart.InOut); err != nil {
 			return nil, err // the copy was refused meanwhile
@@ -100,7 +100,7 @@ func (h Host[T]) SliceCtx(ctx context.Context) ([]T, error) {
 	for wait := 10 * time.Microsecond; ; wait = min(2*wait, time.Millisecond) {
 		done, err := h.x.point.Done(nil)
 		if err != nil {
-			return nil, fmt.Errorf("buffer: waiting for %s: %w", h.x.describe(h.x.load()), err)
+			return nil, fmt.Errorf("buffer: waiting for %s: %w", h.x.describe(h.x.load(), h.gen), err)
 		}
 		if done {
 			h.x.point = device.Point{}
@@ -133,7 +133,8 @@ func (h Host[T]) ReleaseHere() error {
 	if w.gen() != h.gen || w.owner() != hostID || w.state() != Exclusive && w.state() != Poisoned {
 		return h.x.ownership(w, hostID, h.gen)
 	}
-	h.x.end(w, h.x.point)
+	h.x.mark("released at ")
+	h.x.end(w, h.x.point, endedReleased)
 	return nil
 }
 

@@ -137,7 +137,7 @@ func TestSliceCtx(t *testing.T) {
 	r.ok(a.fill(x, 7))
 	r.ok(download(a, h, x))
 	_, err = h.SliceCtx(t.Context())
-	r.ownership(err, "an ordinary goroutine", "A owns it")
+	r.ownership(err, "an ordinary goroutine", `"A" owns it`)
 	r.ok(a.give(h.Handle))
 	r.ok(TakeHere(handles(h.Handle)))
 
@@ -244,9 +244,9 @@ func TestHostOwnership(t *testing.T) {
 		t.Errorf("%d elements, %d bytes", h.Len(), h.Bytes())
 	}
 	_, err = h.Slice(b)
-	r.ownership(err, "B", "A owns it")
-	r.ownership(h.Release(b), "B", "A owns it")
-	r.ownership(h.ReleaseHere(), "an ordinary goroutine", "A owns it")
+	r.ownership(err, "B", `"A" owns it`)
+	r.ownership(h.Release(b), "B", `"A" owns it`)
+	r.ownership(h.ReleaseHere(), "an ordinary goroutine", `"A" owns it`)
 	r.ok(a.give(h.Handle))
 	r.ok(b.take(h.Handle)) // on another device: pinned memory is everybody's
 	if h.State() != Exclusive {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/gpuactor/gpuactor/device"
@@ -97,10 +98,19 @@ func ownerOf(id uint32) *Owner {
 	return owners.live[id]
 }
 
+// ownerName is an identity's name, or what there is to say of it.
 func ownerName(id uint32) string {
+	if o := ownerOf(id); o != nil {
+		return o.Name
+	}
+	return ownerSaid(id)
+}
+
+// ownerSaid is an identity as it stands in a sentence: its name in quotes.
+func ownerSaid(id uint32) string {
 	switch o := ownerOf(id); {
 	case o != nil:
-		return o.Name
+		return strconv.Quote(o.Name)
 	case id == hostID:
 		return "an ordinary goroutine"
 	case id == 0:
@@ -130,7 +140,7 @@ func (o *Owner) ReclaimThese(hs []Handle) int {
 	for _, h := range hs {
 		w := h.x.load()
 		if w.gen() == h.gen && w.owner() == o.ID && w.state() != InFlight && w.state() != Free &&
-			h.x.endOwned(w, o) {
+			h.x.endOwned(w, o, endedWithOwner) {
 			n++
 		}
 	}
@@ -153,7 +163,7 @@ func ReclaimDevices(devs ...*device.Device) int {
 	n := 0
 	each(func(x *slot, w word) {
 		for _, d := range devs {
-			if x.d.Load() == d && x.end(w, device.Point{}) {
+			if x.d.Load() == d && x.end(w, device.Point{}, endedWithDevice) {
 				n++
 				return
 			}

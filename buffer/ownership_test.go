@@ -3,6 +3,7 @@ package buffer
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -138,13 +139,13 @@ func checkOwnership(t *testing.T, done []string, err error, asker string, m *mod
 	case m.state == InFlight:
 		owner = "handed over"
 	case m.owner != nil:
-		owner = m.owner.o.Name + " owns it"
+		owner = strconv.Quote(m.owner.o.Name) + " owns it"
 		if strings.HasSuffix(done[len(done)-1], "takes") {
 			owner = "owns it"
 		}
 	}
 	var e *OwnershipError
-	if !errors.As(err, &e) || e.Asker != asker || !strings.Contains(e.Owner, owner) || !strings.HasPrefix(e.Buffer, "buffer ") {
+	if !errors.As(err, &e) || e.Asker != asker || !strings.Contains(e.Owner, owner) || !strings.HasPrefix(e.Buffer, "#") {
 		t.Fatalf("%v: %v; asked by %s, %q expected", done, err, asker, owner)
 	}
 }
@@ -163,13 +164,13 @@ func TestM6_ForeignBuffers(t *testing.T) {
 		t.Fatalf("the buffer is %v", b.State())
 	}
 	r.ownership(far.fill(b, 1), "far", "pull it here first")
-	r.ownership(a.fill(b, 1), "A", "far owns it (foreign)")
+	r.ownership(a.fill(b, 1), "A", `"far" owns it, on another device`)
 	src, err := b.Pulling(far.o)
 	if err != nil || src.Dev != r.devs[0] || src.Bytes != 16 || src.Block != b.Block() || src.After.Stream() != a.o.Stream {
 		t.Errorf("pulling: %+v, %v", src, err)
 	}
 	_, err = b.Pulling(a.o)
-	r.ownership(err, "A", "far owns it")
+	r.ownership(err, "A", `"far" owns it`)
 
 	r.ok(far.give(b.Handle)) // home again, with A's point
 	r.ok(a.take(b.Handle))

@@ -86,7 +86,7 @@ func TestF2b_PoisonOfBuffers(t *testing.T) {
 		}
 	}
 	_, _, err = behind.Use(b.o, cudart.Out)
-	r.ownership(err, "B", "A owns it (poisoned)")
+	r.ownership(err, "B", `"A" owns it (poisoned)`)
 	r.ok(a.fill(behind, 9))
 	if got := read(a, behind); behind.State() != Exclusive || got[99] != 9 {
 		t.Errorf("overwritten: %v, holds %d", behind.State(), got[99])

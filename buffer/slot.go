@@ -16,17 +16,18 @@ type slot struct {
 	// Of the owner, or of the hand-off (B3).
 	dev   *device.Block     // device memory, or nil
 	host  *device.HostBlock // pinned memory, or nil
-	elem  device.Elem
-	point device.Point // in flight and Foreign: the giver's; host memory: of its last use by a stream
-	from  uint32       // in flight: the sender
-	cause error        // why it is poisoned
+	point device.Point      // in flight and Foreign: the giver's; host memory: of its last use by a stream
+	from  uint32            // in flight: the sender
+	cause error             // why it is poisoned
 
 	// Read by anybody with a handle, stale or not.
 	d     atomic.Pointer[device.Device]
 	bytes atomic.Uint64          // as asked for: a multiple of the element
-	site  atomic.Pointer[string] // where it was allocated or last given away, in debug
+	elem  atomic.Uint32          // the kind of the elements, and pinnedElem
+	site  atomic.Pointer[string] // what happened to it last, and where, in debug
 
-	free *slot
+	number uint32 // among all of the process, from 1; never changes
+	free   *slot
 }
 
 func (x *slot) load() word { return word(x.word.Load()) }
@@ -76,6 +77,7 @@ func takeSlot() *slot {
 		slab := new([slabLen]slot)
 		slots.all = append(slots.all, slab)
 		for i := range slab {
+			slab[i].number = uint32((len(slots.all)-1)*slabLen + slabLen - i) // the last one is taken first
 			slab[i].free, slots.free = slots.free, &slab[i]
 		}
 	}
@@ -123,9 +125,10 @@ func (x *slot) step(w word, e event, owner uint32) bool {
 	return ok && x.word.CompareAndSwap(uint64(w), uint64(pack(w.gen(), owner, s)))
 }
 
-// end frees the slot, and its memory at p.
-func (x *slot) end(w word, p device.Point) bool {
-	if !x.step(w, released, 0) {
+// end frees the slot, and its memory at p. A free slot has no owner, and its word says
+// how its last life ended in the owner's place.
+func (x *slot) end(w word, p device.Point, how ending) bool {
+	if !x.step(w, released, uint32(how)) {
 		return false
 	}
 	switch {
@@ -139,11 +142,11 @@ func (x *slot) end(w word, p device.Point) bool {
 }
 
 // endOwned is end for a buffer that o owns, on o's thread.
-func (x *slot) endOwned(w word, o *Owner) bool {
+func (x *slot) endOwned(w word, o *Owner, how ending) bool {
 	if w.state() == Foreign || x.dev == nil {
-		return x.end(w, x.point) // its owner's stream never touched it, or said when
+		return x.end(w, x.point, how) // its owner's stream never touched it, or said when
 	}
-	if !x.step(w, released, 0) {
+	if !x.step(w, released, uint32(how)) {
 		return false
 	}
 	o.Stream.Release(x.dev)
@@ -178,9 +181,9 @@ func (x *slot) Use(owner, gen uint32, a cudart.Access) (cudart.DevicePtr, uint64
 		}
 	}
 	if x.dev == nil {
-		return cudart.DevicePtr(uintptr(x.host.Ptr())), x.bytes.Load(), x.elem, nil
+		return cudart.DevicePtr(uintptr(x.host.Ptr())), x.bytes.Load(), device.Elem(uint8(x.elem.Load())), nil
 	}
-	return x.dev.Ptr(), x.bytes.Load(), x.elem, nil
+	return x.dev.Ptr(), x.bytes.Load(), device.Elem(uint8(x.elem.Load())), nil
 }
 
 // refuse says why owner may not use the slot so; nil where it may after all: a
@@ -190,7 +193,7 @@ func (x *slot) refuse(w word, owner, gen uint32, a cudart.Access) error {
 		if a == cudart.Out {
 			return nil // its poison ends when the command has been issued
 		}
-		return &PoisonError{Buffer: x.describe(w), Cause: x.cause}
+		return &PoisonError{Buffer: x.describe(w, gen), Cause: x.cause}
 	}
 	return x.ownership(w, owner, gen)
 }

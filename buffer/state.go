@@ -87,8 +87,30 @@ func next(s State, e event) (State, bool) {
 	return s, false
 }
 
-// word packs a slot's state: 28 bits of generation, 32 of owner, 4 of state.
+// word packs a slot's state: 28 bits of generation, 32 of owner, 4 of state. A free
+// slot has no owner; there the [ending] of its last life stands in its place.
 type word uint64
+
+// ending is how a buffer's life ended.
+type ending uint8
+
+const (
+	endedReleased ending = iota
+	endedPulled
+	endedDropped
+	endedWithOwner
+	endedWithDevice
+)
+
+func (e ending) String() string { return endingTexts[e] }
+
+var endingTexts = [...]string{
+	"it has been released",
+	"it has been pulled to another device",
+	"it has been released undelivered: it was sent, and nobody took it",
+	"it has been released when its owner ended",
+	"it has been released with its device",
+}
 
 const maxGen = 1<<28 - 1
 
@@ -96,6 +118,7 @@ func pack(gen, owner uint32, s State) word {
 	return word(gen)<<36 | word(owner)<<4 | word(s)
 }
 
-func (w word) gen() uint32   { return uint32(w >> 36) }
-func (w word) owner() uint32 { return uint32(w >> 4) }
-func (w word) state() State  { return State(w & 15) }
+func (w word) gen() uint32    { return uint32(w >> 36) }
+func (w word) owner() uint32  { return uint32(w >> 4) }
+func (w word) ending() ending { return ending(w.owner()) }
+func (w word) state() State   { return State(w & 15) }
