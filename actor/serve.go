@@ -260,6 +260,9 @@ func (s *Stream) handleSystem(msg any) {
 		if !s.stopping {
 			s.lastLife()
 		}
+		if !s.suspended {
+			s.ref.setResult(nil) // a failure that nobody has decided about is not what ends it
+		}
 		s.mail.invoker.InvokeSystemMessage(msg)
 	default:
 		s.mail.invoker.InvokeSystemMessage(msg)

@@ -22,9 +22,10 @@ func (s *Stream) failed(msg any, why error) {
 		s.layToRest()
 		return
 	}
-	s.answer(proto.UnwrapEnvelopeSender(msg), &HandlerFailed{s.name, why})
 	s.ref.setResult(why)
 	s.mail.invoker.EscalateFailure(why, msg)
+	// Last: whatever the one who asked does about it comes after what was decided.
+	s.answer(proto.UnwrapEnvelopeSender(msg), &HandlerFailed{s.name, why})
 }
 
 // logFailure logs why the actor's code failed: at debug where it only says that the

@@ -106,19 +106,36 @@ func TestSupervisionOfHandlers(t *testing.T) {
 func TestAnAnswerIsNotTakenBack(t *testing.T) {
 	sys := newSystem(t)
 	ref := spawn(t, sys, "fails", sys.Device(0), func(ctx Context) {
-		switch m := ctx.Message().(type) {
-		case int:
+		if m, ok := ctx.Message().(int); ok {
 			ctx.Respond(m)
 			panic(errBroken)
-		case string:
-			ctx.Respond(m)
 		}
 	}, fresh())
 	for i := range 100 {
 		answers(t, sys.Root().RequestFuture(ref.PID(), i, longest), "the request", func(res any, err error) bool { return res == i })
 	}
-	// It has been restarted for the last time, and so does not end of a failure.
-	answers(t, sys.Root().RequestFuture(ref.PID(), "well?", longest), "the request", func(res any, err error) bool { return res == "well?" })
 	ref.Stop()
 	finish(t, ref)
+}
+
+// A stop that comes right after a failure is what ends the actor, which would have
+// been restarted; the failure is not.
+func TestAStopRightAfterAFailure(t *testing.T) {
+	sys := newSystem(t)
+	for i := range 50 {
+		early := i%2 == 0 // before the failure is decided about, or after
+		ref := spawn(t, sys, "fails", sys.Device(0), func(ctx Context) {
+			if m, ok := ctx.Message().(int); ok {
+				if early {
+					ctx.Respond(m)
+				}
+				panic(errBroken)
+			}
+		})
+		if _, err := sys.Root().RequestFuture(ref.PID(), i, longest).Result(); err != nil {
+			t.Error(err)
+		}
+		ref.Stop()
+		finish(t, ref)
+	}
 }
