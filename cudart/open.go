@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -76,9 +77,9 @@ type Options struct {
 // and says so once in the log; else it fails with what is missing. A driver that
 // is there with a device and does not work is always an error.
 func Open(o Options) (Runtime, error) {
-	name := o.Name
+	name, source := o.Name, ""
 	if name == "" {
-		name = os.Getenv(Env)
+		name, source = os.Getenv(Env), Env+"="
 	}
 	if name == "" {
 		name = "auto"
@@ -86,12 +87,15 @@ func Open(o Options) (Runtime, error) {
 	if name != "auto" {
 		open := opener(name)
 		if open == nil {
-			return nil, fmt.Errorf("cudart: runtime %q is not in this program (it imports: %s): import _ \"github.com/gpuactor/gpuactor/cudart/%s\"", name, strings.Join(Registered(), ", "), name)
+			return nil, unavailable(name, source, Registered())
 		}
 		return open()
 	}
 	nvidia, sim := opener("nvidia"), opener("sim")
-	why := errors.New("cudart: the program does not import cudart/nvidia")
+	if nvidia == nil && sim == nil {
+		return nil, errors.New("cudart: the program imports no runtime; add one of these, or both:\n" + importLine("nvidia") + "\n" + importLine("sim"))
+	}
+	var why error
 	if nvidia != nil {
 		rt, err := nvidia()
 		if err == nil {
@@ -103,12 +107,36 @@ func Open(o Options) (Runtime, error) {
 		why = err
 	}
 	if sim == nil {
-		return nil, fmt.Errorf("%w, and the program does not import cudart/sim", why)
+		return nil, fmt.Errorf("%w; to run on the simulator instead, add\n%s", why, importLine("sim"))
 	}
 	if nvidia != nil {
 		saySimulated(o.Logger, why)
 	}
 	return sim()
+}
+
+// unavailable says why there is no runtime of a name: source is what stands before
+// the name where it was found, imported what the program has.
+func unavailable(name, source string, imported []string) error {
+	known := []string{"auto", "nvidia", "sim"}
+	for _, n := range imported {
+		if !slices.Contains(known, n) {
+			known = append(known, n)
+		}
+	}
+	if !slices.Contains(known, name) {
+		return fmt.Errorf("cudart: %s%q: there is no runtime of that name, known are: %s", source, name, strings.Join(known, ", "))
+	}
+	has := "none"
+	if len(imported) > 0 {
+		has = strings.Join(imported, ", ")
+	}
+	return fmt.Errorf("cudart: %s%q: that runtime is not in this program (it imports: %s); add\n%s", source, name, has, importLine(name))
+}
+
+// importLine is the line of a program's imports that brings a runtime.
+func importLine(name string) string {
+	return "\timport _ \"github.com/gpuactor/gpuactor/cudart/" + name + "\""
 }
 
 func opener(name string) func() (Runtime, error) {

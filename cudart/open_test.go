@@ -73,22 +73,23 @@ func TestOpen(t *testing.T) {
 		{name: "auto, an old driver", nvidia: tooOld, sim: works, wantErr: tooOld.err},
 		{name: "auto, a broken driver", nvidia: broken, sim: works, wantErr: ErrUnknown},
 		{name: "auto, a broken simulator", sim: broken, wantErr: ErrUnknown},
-		{name: "auto, no driver, no simulator", nvidia: noDriver, wantErr: ErrNoDriver, says: []string{"cudart/sim"}},
+		{name: "auto, no driver, no simulator", nvidia: noDriver, wantErr: ErrNoDriver, says: []string{"\timport _ \"github.com/gpuactor/gpuactor/cudart/sim\""}},
 		{name: "auto, no device, no simulator", nvidia: noDevices, wantErr: ErrNoDevices, says: []string{"cudart/sim"}},
-		{name: "auto, nothing imported", says: []string{"cudart/nvidia", "cudart/sim"}},
+		{name: "auto, nothing imported", says: []string{"imports no runtime", "\n\timport _ \"github.com/gpuactor/gpuactor/cudart/nvidia\"\n\timport _ \"github.com/gpuactor/gpuactor/cudart/sim\""}},
 
 		{name: "nvidia", option: "nvidia", nvidia: works, sim: works, want: "nvidia"},
 		{name: "nvidia never becomes the simulator", option: "nvidia", nvidia: noDriver, sim: works, wantErr: ErrNoDriver},
 		{name: "nvidia, not imported", option: "nvidia", sim: works, says: []string{`"nvidia"`, "imports: sim", "cudart/nvidia"}},
 		{name: "sim", option: "sim", nvidia: works, sim: works, want: "sim"},
 		{name: "sim, not imported", option: "sim", nvidia: works, says: []string{`"sim"`, "imports: nvidia", "cudart/sim"}},
-		{name: "no such runtime", option: "abacus", nvidia: works, sim: works, says: []string{`"abacus"`, "nvidia, sim"}},
+		{name: "no such runtime", option: "abacus", nvidia: works, sim: works, says: []string{`cudart: "abacus": there is no runtime of that name`, "known are: auto, nvidia, sim"}},
 
 		{name: "the environment chooses", env: "sim", nvidia: works, sim: works, want: "sim"},
 		{name: "the environment chooses auto", env: "auto", nvidia: works, sim: works, want: "nvidia"},
 		{name: "the option wins", option: "nvidia", env: "sim", nvidia: works, sim: works, want: "nvidia"},
 		{name: "the option wins with auto", option: "auto", env: "sim", nvidia: works, sim: works, want: "nvidia"},
-		{name: "the environment names no runtime", env: "abacus", sim: works, says: []string{`"abacus"`}},
+		{name: "the environment names no runtime", env: "SIM", sim: works, says: []string{`GPUACTOR_RUNTIME="SIM": there is no runtime of that name`, "known are: auto, nvidia, sim"}},
+		{name: "the environment names what is not imported", env: "sim", says: []string{`GPUACTOR_RUNTIME="sim"`, "it imports: none", "\timport _"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			imported(t, map[string]*outcome{"nvidia": c.nvidia, "sim": c.sim})
