@@ -52,19 +52,37 @@ func (k *KernelCall) Bytes(i int) []byte {
 	return k.mem.Resolve(DevicePtr(a.Slot), a.Bytes)
 }
 
-// Uint64 is scalar argument i; narrower unsigned scalars are its low bits.
+// Uint64 is scalar argument i, as device.U64 gives it; narrower ones are its low bits.
 func (k *KernelCall) Uint64(i int) uint64 { return k.cmd.Arg(i).Slot }
 
-// Uint32 is scalar argument i.
+// Uint32 is scalar argument i, as device.U32 gives it.
 func (k *KernelCall) Uint32(i int) uint32 { return uint32(k.cmd.Arg(i).Slot) }
 
-// Float32 is scalar argument i.
+// Uint16 is scalar argument i, as device.U16 gives it.
+func (k *KernelCall) Uint16(i int) uint16 { return uint16(k.cmd.Arg(i).Slot) }
+
+// Uint8 is scalar argument i, as device.U8 gives it.
+func (k *KernelCall) Uint8(i int) uint8 { return uint8(k.cmd.Arg(i).Slot) }
+
+// Int64 is scalar argument i, as device.I64 gives it.
+func (k *KernelCall) Int64(i int) int64 { return int64(k.cmd.Arg(i).Slot) }
+
+// Int32 is scalar argument i, as device.I32 gives it.
+func (k *KernelCall) Int32(i int) int32 { return int32(k.cmd.Arg(i).Slot) }
+
+// Int16 is scalar argument i, as device.I16 gives it.
+func (k *KernelCall) Int16(i int) int16 { return int16(k.cmd.Arg(i).Slot) }
+
+// Int8 is scalar argument i, as device.I8 gives it.
+func (k *KernelCall) Int8(i int) int8 { return int8(k.cmd.Arg(i).Slot) }
+
+// Float32 is scalar argument i, as device.F32 gives it.
 func (k *KernelCall) Float32(i int) float32 {
 	u := k.Uint32(i)
 	return *(*float32)(unsafe.Pointer(&u))
 }
 
-// Float64 is scalar argument i.
+// Float64 is scalar argument i, as device.F64 gives it.
 func (k *KernelCall) Float64(i int) float64 {
 	u := k.Uint64(i)
 	return *(*float64)(unsafe.Pointer(&u))

@@ -66,6 +66,29 @@ func TestKernelCall(t *testing.T) {
 	}
 }
 
+// A scalar is what the same bits in the slot's low bytes say, whatever is above them.
+func TestScalarsOfAllSizes(t *testing.T) {
+	const above = 0x1234_5678 << 32
+	k := call(t, nil,
+		cudart.Arg{Slot: math.MaxUint64},
+		cudart.Arg{Slot: above | 0x8000_0001},
+		cudart.Arg{Slot: above | 0x8001},
+		cudart.Arg{Slot: above | 0x81},
+	)
+	if k.Int64(0) != -1 || k.Uint64(0) != math.MaxUint64 {
+		t.Errorf("of 8 bytes: %d, %d", k.Int64(0), k.Uint64(0))
+	}
+	if k.Int32(1) != math.MinInt32+1 || k.Uint32(1) != 1<<31+1 {
+		t.Errorf("of 4 bytes: %d, %d", k.Int32(1), k.Uint32(1))
+	}
+	if k.Int16(2) != math.MinInt16+1 || k.Uint16(2) != 1<<15+1 {
+		t.Errorf("of 2 bytes: %d, %d", k.Int16(2), k.Uint16(2))
+	}
+	if k.Int8(3) != math.MinInt8+1 || k.Uint8(3) != 1<<7+1 {
+		t.Errorf("of 1 byte: %d, %d", k.Int8(3), k.Uint8(3))
+	}
+}
+
 func TestKernelCallFaults(t *testing.T) {
 	for name, arg := range map[string]cudart.Arg{
 		"a scalar":       {Slot: 100},

@@ -20,7 +20,7 @@ func (r *simulator) enter(ctx cudart.Context, call string) (*context, error) {
 	}
 	if threadsKnown {
 		if now := r.threads.get(); now != ctx || ctx == 0 {
-			return nil, refuse(cudart.ErrInvalidContext, call, "context %#x is not current on this thread, %#x is", uintptr(ctx), uintptr(now))
+			return nil, refuse(cudart.ErrInvalidContext, call, "context %#x is not current on this thread, %#x is (a stream's method called from another goroutine than its actor's? GPUACTOR_DEBUG=1 finds it)", uintptr(ctx), uintptr(now))
 		}
 	}
 	if c == nil && ctx == 0 {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"unsafe"
@@ -28,6 +29,9 @@ func TestContextIsCurrentOnAThread(t *testing.T) {
 	var err error
 	onThread(func() { _, err = g.try(g.stream, func(l *cudart.List) { g.launch(l, "gate") }) })
 	g.is(err, cudart.ErrInvalidContext)
+	if !strings.Contains(err.Error(), "GPUACTOR_DEBUG=1") {
+		t.Errorf("%q does not say how to find the cause", err)
+	}
 	onThread(func() {
 		if err = g.r.SetCurrent(g.ctx); err == nil {
 			_, err = g.r.CreateStream(g.ctx)

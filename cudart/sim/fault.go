@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"runtime"
+	"strings"
 
 	"github.com/gpuactor/gpuactor/cudart"
 )
@@ -36,16 +38,50 @@ func refuse(code cudart.Code, call, format string, args ...any) error {
 	return &cudart.Error{Code: code, Name: code.Name(), Call: call, Text: fmt.Sprintf(format, args...)}
 }
 
-// faultOf is the loss that a kernel's panic means.
-func faultOf(kernel string, panicked any) *loss {
+// faultSite is the line of a kernel at which it panicked or called Goexit, for a
+// function that it deferred: what ended it is above that line on the stack still.
+func faultSite() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	ended := false
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic" || f.Function == "runtime.Goexit":
+			ended = true
+		case ended && ofKernel(f.Function):
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+		if !more {
+			return "a place unknown"
+		}
+	}
+}
+
+// ofKernel reports whether a function is the kernel's own: not what raised its panic
+// on its behalf.
+func ofKernel(function string) bool {
+	for _, p := range [...]string{"runtime.", seam + ".", seam + "/sim.(*resolver)."} {
+		if strings.HasPrefix(function, p) {
+			return false
+		}
+	}
+	return true
+}
+
+const seam = "github.com/gpuactor/gpuactor/cudart"
+
+// faultOf is the loss that a kernel's panic at a place means.
+func faultOf(kernel string, panicked any, at string) *loss {
+	at = " (at " + at + ")"
 	switch p := panicked.(type) {
 	case cudart.Fault:
-		return &loss{cudart.ErrIllegalAddress, "kernel " + kernel + ": " + p.Text}
+		return &loss{cudart.ErrIllegalAddress, "kernel " + kernel + ": " + p.Text + at}
 	case *cudart.Fault:
-		return &loss{cudart.ErrIllegalAddress, "kernel " + kernel + ": " + p.Text}
+		return &loss{cudart.ErrIllegalAddress, "kernel " + kernel + ": " + p.Text + at}
 	case nil:
-		return &loss{cudart.ErrLaunchFailed, "kernel " + kernel + " called runtime.Goexit"}
+		return &loss{cudart.ErrLaunchFailed, "kernel " + kernel + " called runtime.Goexit" + at}
 	default:
-		return &loss{cudart.ErrLaunchFailed, fmt.Sprintf("kernel %s panicked: %v", kernel, p)}
+		return &loss{cudart.ErrLaunchFailed, fmt.Sprintf("kernel %s panicked: %v%s", kernel, p, at)}
 	}
 }

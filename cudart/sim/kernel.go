@@ -17,7 +17,8 @@ func (s *stream) runKernel(f *function, c *cudart.Command) (l *loss) {
 			return
 		}
 		// Goexit recovers nothing and goes on unwinding behind this.
-		l = faultOf(f.name, recover())
+		at := faultSite()
+		l = faultOf(f.name, recover(), at)
 		s.sim.lose(l)
 	}()
 	s.call.Bind(*c, &s.resolver)

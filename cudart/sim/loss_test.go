@@ -16,7 +16,7 @@ func TestFaultIsSticky(t *testing.T) {
 		code cudart.Code
 		text string
 	}{
-		"panic":           {panics, cudart.ErrLaunchFailed, "kernel die panicked: as told"},
+		"panic":           {panics, cudart.ErrLaunchFailed, "kernel die panicked: as told (at "},
 		"Goexit":          {exits, cudart.ErrLaunchFailed, "runtime.Goexit"},
 		"illegal address": {touches, cudart.ErrIllegalAddress, "not inside live memory"},
 	} {
@@ -36,7 +36,7 @@ func TestFaultIsSticky(t *testing.T) {
 			})
 			err := g.r.SynchronizeStream(g.ctx, g.stream)
 			g.is(err, c.code)
-			if !strings.Contains(err.Error(), c.text) {
+			if !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "rig_test.go:") {
 				t.Errorf("%q does not say %q", err, c.text)
 			}
 			s := g.of(g.stream)
