@@ -220,7 +220,8 @@ func (d *Device) Reaches(p *Device) bool { return p.index < len(d.reach) && d.re
 func (d *Device) Streams() int { return int(d.streams.Load()) }
 
 // Close waits for the work of the context and frees everything made in it. No
-// stream of it may be in use.
+// stream of it may be in use. Where the GPU has faulted nothing can be freed, and one
+// error, a [*FaultedError], says so.
 func (d *Device) Close() error {
 	err := d.Do(func() error {
 		return errors.Join(
@@ -232,10 +233,10 @@ func (d *Device) Close() error {
 			d.rt.DestroyPool(d.ctx, d.pool),
 		)
 	})
-	if err != nil {
-		err = fmt.Errorf("device: close %v: %w", d, err)
+	if err = once(errors.Join(err, d.release())); err != nil {
+		return fmt.Errorf("device: close %v: %w", d, err)
 	}
-	return errors.Join(err, d.release())
+	return nil
 }
 
 func (d *Device) release() error {
