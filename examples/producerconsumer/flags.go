@@ -80,7 +80,7 @@ func (o *options) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("producerconsumer", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	fs.Var((*byteSize)(&o.chunk), "chunk", "`bytes` read and uploaded at a time; 64K and 64KiB are 65536")
+	fs.Var((*byteSize)(&o.chunk), "chunk", "`bytes` read and uploaded at a time; 64K is 65536")
 	fs.IntVar(&o.producers, "producers", 2, "`number` of actors that read, upload and count")
 	fs.IntVar(&o.consumers, "consumers", 2, "`number` of actors that add up")
 	fs.IntVar(&o.depth, "depth", 8, "`chunks` that may wait between producers and consumers")
