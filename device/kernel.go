@@ -8,7 +8,8 @@ import (
 	"github.com/gpuactor/gpuactor/cudart"
 )
 
-// Elem is the kind of a buffer's elements, or of a scalar.
+// Elem is the kind of a buffer's elements, or of a scalar. Types of one kind are the
+// same here, whatever their names.
 type Elem = reflect.Kind
 
 // Param is one parameter of a kernel as a program declares it.
@@ -29,12 +30,13 @@ func InOut[T any]() Param { return memoryParam[T](cudart.InOut) }
 
 func memoryParam[T any](a cudart.Access) Param { return Param{a, reflect.TypeFor[T]().Kind(), 8} }
 
-// Scalar declares a number passed by value.
+// Scalar declares a number passed by value, whose argument is [U8] to [F64].
 func Scalar[T any]() Param {
 	t := reflect.TypeFor[T]()
 	return Param{cudart.Scalar, t.Kind(), int(t.Size())}
 }
 
+// String is the parameter as launch errors say it: "in []float32", "uint32".
 func (p Param) String() string {
 	if p.access == cudart.Scalar {
 		return p.elem.String()
@@ -58,7 +60,7 @@ var kernelCount atomic.Int32
 //	var fill = kernels.Kernel("fill", device.Out[float32](), device.Scalar[float32]())
 //
 // A name that the module lacks, or parameters that differ from the PTX, are an
-// error of every launch.
+// error of every launch. Any goroutine may call it.
 func (m *Module) Kernel(name string, params ...Param) *Kernel {
 	k := &Kernel{module: m, id: int(kernelCount.Add(1)), name: name, params: params}
 	k.err = k.check()
@@ -79,6 +81,9 @@ func (k *Kernel) check() error {
 	e, ok := k.module.entries[k.name]
 	if !ok {
 		return &LaunchError{k.name, -1, fmt.Sprintf("module %s has no kernel of that name", k.module.image.Name)}
+	}
+	if len(k.params) > cudart.MaxArgs {
+		return &LaunchError{k.name, -1, fmt.Sprintf("declared with %d parameters, at most %d are possible", len(k.params), cudart.MaxArgs)}
 	}
 	if len(e.Params) != len(k.params) {
 		return &LaunchError{k.name, -1, fmt.Sprintf("declared with %d parameters, the module's has %d", len(k.params), len(e.Params))}

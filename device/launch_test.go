@@ -39,6 +39,7 @@ func TestF4_WhatIsWrongWithALaunch(t *testing.T) {
 		{"no such kernel", wrong.Kernel("nonesuch", words), good, []Arg{in}, -1, "has no kernel of that name"},
 		{"declared with too few", wrong.Kernel("fill32", Out[uint32](), Scalar[uint32]()), good, []Arg{out, n}, -1, "declared with 2 parameters, the module's has 3"},
 		{"declared with too many", wrong.Kernel("busy", Scalar[uint64](), words), good, []Arg{U64(1), in}, -1, "declared with 2 parameters, the module's has 1"},
+		{"declared with more than are possible", wrong.Kernel("fill32", make([]Param, cudart.MaxArgs+1)...), good, nil, -1, "declared with 65 parameters, at most 64 are possible"},
 		{"declared of another size", wrong.Kernel("fill32", Out[uint32](), Scalar[uint32](), Scalar[uint64]()), good, []Arg{out, n, U64(1)}, 2, "declared as uint64 of 8 bytes, the module's fill32_n has 4"},
 		{"a scalar declared for memory", wrong.Kernel("fill32", Scalar[uint32](), Scalar[uint32](), Scalar[uint32]()), good, []Arg{n, n, n}, 0, "fill32_out has 8"},
 
