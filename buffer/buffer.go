@@ -156,10 +156,17 @@ func (b Buf[T]) Device() *device.Device {
 	return b.x.d.Load()
 }
 
-// In, Out and InOut are the buffer as an argument of a launch: what the kernel
-// does to it. Out states that all of it is overwritten and none of it read.
-func (b Buf[T]) In() device.Arg    { return b.arg(cudart.In) }
-func (b Buf[T]) Out() device.Arg   { return b.arg(cudart.Out) }
+// In is the buffer as an argument of a launch that reads it, for a parameter declared
+// with [device.In]. Whether its owner is who launches is checked by the launch.
+func (b Buf[T]) In() device.Arg { return b.arg(cudart.In) }
+
+// Out is the buffer as an argument of a launch that overwrites all of it and reads
+// none of it, for a parameter declared with [device.Out]. It ends a poison.
+func (b Buf[T]) Out() device.Arg { return b.arg(cudart.Out) }
+
+// InOut is the buffer as an argument of a launch that reads and writes it, for a
+// parameter declared with [device.InOut]; or that writes a part of it, for one
+// declared with [device.Out] too.
 func (b Buf[T]) InOut() device.Arg { return b.arg(cudart.InOut) }
 
 // missing stands behind the zero Buf, so that its use is an error like any other.
@@ -173,7 +180,8 @@ func (h Handle) arg(a cudart.Access) device.Arg {
 }
 
 // Release ends the owner's use of the buffer, after everything that the owner's
-// stream has been given. A Foreign buffer's memory is released on its own device.
+// stream has been given. A Foreign buffer's memory is released on its own device. A
+// second release is an [*OwnershipError]. Nothing blocks.
 func (b Buf[T]) Release(u User) error { return b.release(u) }
 
 func (h Handle) release(u User) error {
@@ -194,7 +202,7 @@ func (h Handle) release(u User) error {
 }
 
 // Fill issues a fill of the whole buffer with v, for elements of up to four bytes,
-// and for larger ones where v is zero.
+// and for larger ones where v is zero; others are an ErrNotSupported. Nothing blocks.
 func (b Buf[T]) Fill(u User, v T) error {
 	o, err := u.Owner()
 	if err != nil {

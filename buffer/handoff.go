@@ -174,8 +174,8 @@ func idOf(o *Owner) uint32 {
 type Source struct {
 	Dev   *device.Device // whose memory it is
 	After device.Point   // the copy comes after it
-	Block *device.Block
-	Bytes uint64
+	Block *device.Block  // the memory
+	Bytes uint64         // how much of it, from its beginning
 }
 
 // Pulling checks that o may pull the buffer, and describes it.

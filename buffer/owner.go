@@ -20,9 +20,9 @@ type User interface {
 // Owner is an identity that buffers belong to, with the stream that its commands
 // go to. It belongs to one goroutine at a time.
 type Owner struct {
-	ID     uint32
-	Name   string
-	Stream *device.Stream
+	ID     uint32         // what slots are compared with
+	Name   string         // in messages
+	Stream *device.Stream // where its commands go
 
 	spare []*slot // free ones, kept
 

@@ -12,6 +12,8 @@ import (
 // are no contents, and what is in them is not carried: Go's, and every type whose
 // values or pointers have a method NotCarried(), as *actor.Chan has.
 type Carrier interface {
+	// Carry adds every buffer that the value holds. It is called while the value is
+	// being sent, and must not block.
 	Carry(*Handles)
 }
 

@@ -4,6 +4,7 @@ import "errors"
 
 // Releaser is what its owner can release: a [Buf] or a [Host].
 type Releaser interface {
+	// Release ends the use of it by u, which owns it.
 	Release(u User) error
 }
 

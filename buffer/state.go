@@ -12,6 +12,23 @@
 //	b, err := items.Recv(t)                       // t owns it, and waits on the GPU
 //	err = b.Release(t)                            // after t's work, in stream order
 //
+// What takes a [User] belongs to that user's goroutine, and none of it blocks but
+// where it says so. Valid, State, Len, Bytes and Device may be asked by anybody.
+//
+// # What a program needs of it
+//
+//   - device memory: [New], [Buf] and its methods, [ReleaseAll]
+//   - pinned memory: [NewHost], [HostOn], [Host] and its methods Len, Bytes, Slice,
+//     SliceCtx, Release and ReleaseHere
+//   - a method Carry ([Carrier], [Handles.Add]) for messages that hold buffers behind a
+//     slice, a map or a pointer
+//   - the errors: [*OwnershipError], [*PoisonError], [ErrNoStream]
+//
+// A [User] is an *actor.Stream. All else is for packages that issue commands or hand
+// buffers over, as actor and transfer do: [Owner], [Handle.Use], [Handle.Written],
+// [Handle.Block], [NewElsewhere], [Host.Copying] and [Host.Copied], [Plan], [CanGive],
+// [Give], [Take] and what goes with them, [Live].
+//
 // # Invariants
 //
 //	B1  a slot's word (state, owner, generation) changes only by [next]
@@ -35,6 +52,7 @@ const (
 	Poisoned               // what was to be written was not: overwrite in full, or release
 )
 
+// String is the state's name: "exclusive", "in flight".
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]

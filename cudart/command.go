@@ -11,19 +11,20 @@ type Op uint16
 // The commands. Launch, the copies and Fill are effects: they touch memory that
 // a user named. Record, Wait and Free are bookkeeping.
 const (
-	OpLaunch Op = 1 + iota
-	OpCopyHtoD
-	OpCopyDtoH
-	OpCopyDtoD
-	OpCopyPeer
-	OpFill
-	OpRecord
-	OpWait
-	OpFree
+	OpLaunch   Op = 1 + iota // a kernel
+	OpCopyHtoD               // pinned host memory to device
+	OpCopyDtoH               // device to pinned host memory
+	OpCopyDtoD               // inside one device
+	OpCopyPeer               // between memories of two contexts
+	OpFill                   // memory of a device
+	OpRecord                 // an event
+	OpWait                   // for an event
+	OpFree                   // memory of a pool
 )
 
 var opNames = [...]string{"", "launch", "copy to device", "copy to host", "copy", "peer copy", "fill", "record", "wait", "free"}
 
+// String is the command's name in messages: "launch", "peer copy".
 func (o Op) String() string {
 	if int(o) < len(opNames) && o > 0 {
 		return opNames[o]
@@ -45,6 +46,7 @@ const (
 	InOut                // read, or written in part
 )
 
+// String is "scalar", "in", "out" or "inout".
 func (a Access) String() string { return [...]string{"scalar", "in", "out", "inout"}[a&3] }
 
 // Writes reports whether memory may be changed.
@@ -53,9 +55,9 @@ func (a Access) Writes() bool { return a == Out || a == InOut }
 // Arg is one kernel argument: the 8-byte slot that the kernel's parameter is
 // read from (little endian, from its first byte), and what it means.
 type Arg struct {
-	Slot   uint64
+	Slot   uint64 // a scalar's bits, or an address
 	Bytes  uint64 // of the memory behind an address, for In, Out and InOut
-	Access Access
+	Access Access // what the kernel does to that memory
 }
 
 // A command is a run of 8-byte words. The first holds the op in bits 0–15, the
@@ -234,20 +236,20 @@ func (l *List) one(op Op, v uint64) bool {
 
 // Command is one command, decoded. Its slices point into the words.
 type Command struct {
-	Op Op
+	Op Op // which of the fields below have a meaning
 
 	// Launch.
 	Function    Function
-	Grid, Block Dim3
-	Shared      uint32
+	Grid, Block Dim3   // in blocks, in threads
+	Shared      uint32 // bytes
 	slots, desc []uint64
 
 	// Copies and fill: addresses, of the host where the op says so.
 	Dst, Src       uint64
-	Bytes          uint64
-	DstCtx, SrcCtx Context
-	Pattern        uint32
-	Width          int
+	Bytes          uint64  // all that is copied or filled
+	DstCtx, SrcCtx Context // of a peer copy
+	Pattern        uint32  // of a fill; its low Width bytes count
+	Width          int     // bytes of a fill's element: 1, 2 or 4
 
 	Event Event // record, wait
 }

@@ -12,38 +12,38 @@ type Code int32
 
 // The codes that callers tell apart. Others keep their number and name.
 const (
-	ErrInvalidValue        Code = 1
-	ErrOutOfMemory         Code = 2
-	ErrNotInitialized      Code = 3
-	ErrDeinitialized       Code = 4
-	ErrNoDevice            Code = 100
-	ErrInvalidDevice       Code = 101
-	ErrInvalidImage        Code = 200
-	ErrInvalidContext      Code = 201
-	ErrNoBinaryForGPU      Code = 209
-	ErrECCUncorrectable    Code = 214
-	ErrPeerUnsupported     Code = 217
-	ErrInvalidPTX          Code = 218
-	ErrNVLinkUncorrectable Code = 220
-	ErrInvalidHandle       Code = 400
-	ErrNotFound            Code = 500
-	ErrNotReady            Code = 600
-	ErrIllegalAddress      Code = 700
-	ErrLaunchResources     Code = 701
-	ErrLaunchTimeout       Code = 702
-	ErrPeerAlreadyEnabled  Code = 704
-	ErrPeerNotEnabled      Code = 705
-	ErrContextDestroyed    Code = 709
-	ErrAssert              Code = 710
-	ErrHardwareStack       Code = 714
-	ErrIllegalInstruction  Code = 715
-	ErrMisalignedAddress   Code = 716
-	ErrInvalidAddressSpace Code = 717
-	ErrInvalidPC           Code = 718
-	ErrLaunchFailed        Code = 719
-	ErrNotPermitted        Code = 800
-	ErrNotSupported        Code = 801
-	ErrUnknown             Code = 999
+	ErrInvalidValue        Code = 1   // an argument that makes no sense, a negative length
+	ErrOutOfMemory         Code = 2   // of the device, or pinned memory of the host
+	ErrNotInitialized      Code = 3   // the driver has not been initialised
+	ErrDeinitialized       Code = 4   // the driver, or the runtime, has been closed
+	ErrNoDevice            Code = 100 // the driver shows no device
+	ErrInvalidDevice       Code = 101 // an ordinal that no device has
+	ErrInvalidImage        Code = 200 // a module that is neither PTX nor a binary
+	ErrInvalidContext      Code = 201 // no context, or one that is not current on the thread
+	ErrNoBinaryForGPU      Code = 209 // the module has no code for this GPU
+	ErrECCUncorrectable    Code = 214 // sticky: memory is damaged
+	ErrPeerUnsupported     Code = 217 // no peer path between two devices
+	ErrInvalidPTX          Code = 218 // the PTX could not be read or compiled
+	ErrNVLinkUncorrectable Code = 220 // sticky: the link between GPUs failed
+	ErrInvalidHandle       Code = 400 // a handle that is none, or no more
+	ErrNotFound            Code = 500 // no kernel of that name
+	ErrNotReady            Code = 600 // an event that is not complete
+	ErrIllegalAddress      Code = 700 // sticky: a kernel or copy touched memory that is not there
+	ErrLaunchResources     Code = 701 // a block larger than the kernel's registers allow
+	ErrLaunchTimeout       Code = 702 // sticky: a kernel ran too long for a device with a display
+	ErrPeerAlreadyEnabled  Code = 704 // said by the driver, and not by a Runtime
+	ErrPeerNotEnabled      Code = 705 // a peer path that was not opened
+	ErrContextDestroyed    Code = 709 // a context that is no more
+	ErrAssert              Code = 710 // sticky: an assertion in a kernel failed
+	ErrHardwareStack       Code = 714 // sticky: a kernel's call stack is corrupt
+	ErrIllegalInstruction  Code = 715 // sticky: a kernel met one
+	ErrMisalignedAddress   Code = 716 // sticky: a kernel touched memory at an address that is not aligned
+	ErrInvalidAddressSpace Code = 717 // sticky: an instruction was given an address of another space
+	ErrInvalidPC           Code = 718 // sticky: a kernel's program counter left the program
+	ErrLaunchFailed        Code = 719 // sticky: a kernel failed; in the simulator, it panicked
+	ErrNotPermitted        Code = 800 // the operation is not allowed here
+	ErrNotSupported        Code = 801 // the device, or the driver, cannot do that
+	ErrUnknown             Code = 999 // sticky: the driver does not know
 )
 
 var codeNames = map[Code]string{
@@ -90,6 +90,7 @@ func (c Code) Name() string {
 	return "CUDA_ERROR"
 }
 
+// Error is the name with the number: "CUDA_ERROR_OUT_OF_MEMORY (2)".
 func (c Code) Error() string { return fmt.Sprintf("%s (%d)", c.Name(), int32(c)) }
 
 // Sticky reports whether the code says that the context is lost: it will come
@@ -106,12 +107,13 @@ func (c Code) Sticky() bool {
 
 // Error is a call that the runtime refused.
 type Error struct {
-	Code Code
+	Code Code   // what it is matched by
 	Name string // as the driver names it
 	Call string // the driver's entry point, "cuLaunchKernel"
 	Text string // what the driver adds, or what was wrong; may be empty
 }
 
+// Error is the call, the name and number, and the text.
 func (e *Error) Error() string {
 	name := e.Name
 	if name == "" {

@@ -13,7 +13,7 @@ type GoKernel func(k *KernelCall)
 // KernelCall is one launch, as a [GoKernel] sees it. Arguments are numbered as
 // in the kernel's signature.
 type KernelCall struct {
-	Grid, Block Dim3
+	Grid, Block Dim3   // in blocks, in threads
 	Shared      uint32 // bytes
 
 	cmd Command
@@ -23,12 +23,14 @@ type KernelCall struct {
 // Memory resolves addresses of the device that a kernel runs on. A range that
 // is not wholly inside live memory panics with a [Fault].
 type Memory interface {
+	// Resolve is the range of bytes from p on. It is good while the kernel runs.
 	Resolve(p DevicePtr, bytes uint64) []byte
 }
 
 // Fault is what an access outside live memory panics with in a [GoKernel].
-type Fault struct{ Text string }
+type Fault struct{ Text string } // which access, and of what
 
+// Error is the text.
 func (f Fault) Error() string { return f.Text }
 
 // Bind makes k the call that c, a launch, asks for. Runtimes call it; the

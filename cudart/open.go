@@ -18,7 +18,9 @@ const Env = "GPUACTOR_RUNTIME"
 // Why the driver could not be taken. Both make "auto" go on to the simulator;
 // any other failure of the driver does not.
 var (
-	ErrNoDriver  = errors.New("cudart: no NVIDIA driver library on this machine")
+	// ErrNoDriver says that there is no driver library to open.
+	ErrNoDriver = errors.New("cudart: no NVIDIA driver library on this machine")
+	// ErrNoDevices says that there is one, without a device to use.
 	ErrNoDevices = errors.New("cudart: the NVIDIA driver shows no device")
 )
 
@@ -29,6 +31,7 @@ type VersionError struct {
 	Driver int    // the driver's version, 0 where it did not say
 }
 
+// Error says what is missing, and which driver would have it.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("cudart: the driver lacks %s (it came with CUDA %d.%d; the driver is for CUDA %d.%d): a newer driver is needed",
 		e.Entry, e.Needs/1000, e.Needs%1000/10, e.Driver/1000, e.Driver%1000/10)

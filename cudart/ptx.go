@@ -9,15 +9,15 @@ import (
 
 // Param is one parameter of a kernel in PTX.
 type Param struct {
-	Name    string
-	Bytes   int  // its size in the parameter space
-	Pointer bool // marked .ptr
+	Name    string // as in the PTX
+	Bytes   int    // its size in the parameter space
+	Pointer bool   // marked .ptr
 }
 
 // Entry is one kernel of a module in PTX.
 type Entry struct {
-	Name   string
-	Params []Param
+	Name   string  // as in the PTX
+	Params []Param // in their order
 }
 
 var (

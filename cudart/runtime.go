@@ -29,11 +29,17 @@ import (
 // the runtime that made them, until they are destroyed, and carry no reference:
 // a destroyed handle is refused, or, on the driver, undefined.
 type (
-	Context  uintptr
-	Stream   uintptr
-	Event    uintptr
-	Pool     uintptr
-	Module   uintptr
+	// Context is a CUDA context: what one process has on one device.
+	Context uintptr
+	// Stream is a queue of commands that run in order.
+	Stream uintptr
+	// Event stands for what a stream had been given when it was last recorded.
+	Event uintptr
+	// Pool is a stream-ordered memory pool of one device.
+	Pool uintptr
+	// Module is a loaded [Image], in one context.
+	Module uintptr
+	// Function is a kernel of a [Module].
 	Function uintptr
 )
 
@@ -43,21 +49,21 @@ type (
 type DevicePtr uint64
 
 // Dim3 is an extent in x, y and z: of a grid in blocks, of a block in threads.
-type Dim3 struct{ X, Y, Z uint32 }
+type Dim3 struct{ X, Y, Z uint32 } // none of them 0, where it is launched
 
 // DeviceInfo is what does not change about a device.
 type DeviceInfo struct {
-	Ordinal         int
-	Name            string
-	UUID            [16]byte
-	Memory          uint64 // bytes in total
-	Major, Minor    int    // compute capability
-	Multiprocessors int
-	CopyEngines     int
-	MaxGrid         Dim3   // blocks
-	MaxBlock        Dim3   // threads in each dimension
-	MaxThreads      int    // threads of one block
-	MaxShared       uint32 // bytes of shared memory of one block, without opting in to more
+	Ordinal         int      // its number in the runtime, from 0
+	Name            string   // the product's, "NVIDIA H200"
+	UUID            [16]byte // tells it from all others, also in other processes
+	Memory          uint64   // bytes in total
+	Major, Minor    int      // compute capability
+	Multiprocessors int      // how many it has
+	CopyEngines     int      // copies that can run beside each other and beside kernels
+	MaxGrid         Dim3     // blocks
+	MaxBlock        Dim3     // threads in each dimension
+	MaxThreads      int      // threads of one block
+	MaxShared       uint32   // bytes of shared memory of one block, without opting in to more
 }
 
 // FunctionInfo is what a loaded kernel states about itself.
@@ -69,9 +75,9 @@ type FunctionInfo struct {
 // compiles; Go holds, under the same names, the functions that the simulator
 // runs in its place. A kernel without a Go function cannot run there.
 type Image struct {
-	Name string // for messages
-	PTX  string
-	Go   map[string]GoKernel
+	Name string              // for messages
+	PTX  string              // one module's text, with its .version and .target
+	Go   map[string]GoKernel // by the kernel's name in the PTX
 }
 
 // Runtime is a CUDA runtime.
@@ -101,6 +107,8 @@ type Runtime interface {
 	// of the process share, and does not make it current. Each retain needs a
 	// ReleasePrimary.
 	RetainPrimary(device int) (Context, error)
+	// ReleasePrimary undoes one RetainPrimary. With the last one the context goes,
+	// and what was made in it.
 	ReleasePrimary(device int) error
 	// CreateContext makes a context of its own on a device. It does not stay
 	// current on the calling thread.
@@ -145,6 +153,7 @@ type Runtime interface {
 	// CreatePool makes a stream-ordered memory pool on the device of ctx that
 	// keeps what is freed instead of returning it to the system.
 	CreatePool(ctx Context) (Pool, error)
+	// DestroyPool destroys a pool; memory of it that is in use stays until it is freed.
 	DestroyPool(ctx Context, p Pool) error
 	// AllowPeer lets the device of peer read and write the pool's memory,
 	// present and future. ctx is the context of the pool.
@@ -166,6 +175,8 @@ type Runtime interface {
 
 	// LoadModule compiles and loads a module, and all its kernels.
 	LoadModule(ctx Context, image Image) (Module, error)
+	// UnloadModule unloads a module; its functions are no functions any more. Nothing
+	// of it is running.
 	UnloadModule(ctx Context, m Module) error
 	// Function finds a kernel by name, [ErrNotFound] where there is none.
 	Function(ctx Context, m Module, name string) (Function, FunctionInfo, error)

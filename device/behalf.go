@@ -44,11 +44,11 @@ func (s *Stream) asOwner(cur *Device, f func() error) error {
 
 // PeerCopy is a copy between the memories of two devices.
 type PeerCopy struct {
-	Dst, Src             cudart.DevicePtr
-	DstDevice, SrcDevice *Device
-	Bytes                uint64
-	After                [2]Point // what the copy comes after; zero Points are nothing
-	Why                  [2]string
+	Dst, Src             cudart.DevicePtr // to where, from where
+	DstDevice, SrcDevice *Device          // whose memory these are
+	Bytes                uint64           // how much
+	After                [2]Point         // what the copy comes after; zero Points are nothing
+	Why                  [2]string        // for traces, beside After
 
 	// Began and Ended, where they are not zero, are events with timing of the
 	// source's context, recorded right before the copy, behind what it waits

@@ -15,6 +15,21 @@
 //
 // Programs use package actor, which gives each stream a goroutine, a locked OS
 // thread, and the current context that the methods here ask for.
+//
+// # What a program needs of it
+//
+//   - to declare kernels: [NewModule], [Module.Kernel], [In], [Out], [InOut], [Scalar]
+//   - to launch them, by actor.Stream.Launch: [Linear], [Blocks] or a [Grid], and the
+//     scalars [U8] to [F64]; memory comes from package buffer
+//   - a [Device] as the place for an actor, and for what it tells: [Device.Info],
+//     [Device.Name], [Device.Index], [Device.Memory], [Device.HostBytes], and
+//     [Device.Load], to compile ahead of the work
+//   - the errors: [*LaunchError], [*SubmitError], [*BudgetError], [*FaultedError]
+//
+// All else is for packages that issue commands or own memory, as actor, buffer and
+// transfer do: [Stream], [Point], [Block], [HostBlock], [Memory], [Written],
+// [MemoryArg], [PeerCopy], [Open], and the methods of Device that bind, allocate,
+// reserve and poll. They have rules about threads that a program need not know.
 package device
 
 import (
@@ -204,6 +219,7 @@ func (d *Device) Info() cudart.DeviceInfo { return d.info }
 // Name tells the device from its siblings: the GPU's name with the index.
 func (d *Device) Name() string { return fmt.Sprintf("%s [%d]", d.info.Name, d.index) }
 
+// String is the device in messages: "device 1 (NVIDIA H200)".
 func (d *Device) String() string { return fmt.Sprintf("device %d (%s)", d.index, d.info.Name) }
 
 // Runtime is the runtime that the device belongs to.

@@ -10,8 +10,8 @@ import (
 // Grid is how many threads a launch has: blocks, threads of each block, and
 // bytes of dynamic shared memory of each block.
 type Grid struct {
-	Blocks, Threads cudart.Dim3
-	Shared          uint32
+	Blocks, Threads cudart.Dim3 // of the grid, of each block; no extent is 0
+	Shared          uint32      // bytes of each block
 }
 
 // linearBlock is the block of a one-dimensional launch: a multiple of the warp,

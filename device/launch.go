@@ -9,7 +9,7 @@ import (
 // LaunchError is a launch that was not made, and why: the program's mistake, found
 // before anything was issued.
 type LaunchError struct {
-	Kernel string
+	Kernel string // its name
 	Param  int    // its position, from 0; -1 where it is about the launch as a whole
 	Text   string // what is wrong
 }
@@ -23,7 +23,10 @@ func (e *LaunchError) Error() string {
 }
 
 // Launch issues a launch of k for an owner. Every argument is checked first: its
-// count, its kind, and by [Memory.Use] whether the owner may use it so.
+// count, its kind, and by [Memory.Use] whether the owner may use it so. What is wrong
+// is a [*LaunchError], or the memory's own error with the kernel and parameter around
+// it; a [*SubmitError] is about commands issued earlier, or where the stream had
+// nothing to do, about this one. It belongs to the stream's owner.
 func (s *Stream) Launch(owner uint32, k *Kernel, g Grid, args ...Arg) error {
 	fn, err := s.d.function(k)
 	if err != nil {

@@ -122,7 +122,7 @@ func (d *Device) PollMemory(cur *Device) error { return d.mem.poll(cur) }
 
 // MemoryStats is the state of a device's memory, in bytes.
 type MemoryStats struct {
-	Budget   uint64
+	Budget   uint64 // what may be held and reserved at most
 	Reserved uint64 // taken from the driver: in use and cached
 	Held     uint64 // of the budget: in use, or released and not known complete
 	Allocs   uint64 // how often the driver was asked

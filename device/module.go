@@ -20,8 +20,9 @@ type Module struct {
 	kernels []*Kernel
 }
 
-// NewModule makes a module of an image. Whether its PTX can be read is known at
-// once, and said when a kernel of it is used.
+// NewModule makes a module of an image, usually in a package variable: it needs no
+// device. Whether its PTX can be read is known at once, and said when a kernel of it
+// is used.
 func NewModule(image cudart.Image) *Module {
 	m := &Module{image: image, entries: map[string]cudart.Entry{}}
 	entries, err := cudart.ParsePTX(image.PTX)

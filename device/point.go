@@ -15,6 +15,7 @@ func (p Point) Stream() *Stream { return p.s }
 // Number is the submission that the point stands behind.
 func (p Point) Number() uint64 { return p.n }
 
+// String is the stream and the number: "fill#12".
 func (p Point) String() string {
 	if p.s == nil {
 		return "nothing"

@@ -34,12 +34,13 @@ type Written interface {
 // SubmitError is what the runtime refused of a submission. The commands behind
 // the refused one were skipped, and what they would have written is poisoned.
 type SubmitError struct {
-	Stream string
+	Stream string // its name
 	Op     string // the refused command: a kernel's name, "upload", "wait"
 	Site   string // where it was issued, with GPUACTOR_DEBUG=1
-	Err    error
+	Err    error  // the runtime's
 }
 
+// Error says what was refused where, and why.
 func (e *SubmitError) Error() string {
 	at := ""
 	if e.Site != "" {
@@ -48,6 +49,7 @@ func (e *SubmitError) Error() string {
 	return fmt.Sprintf("device: stream %s: %s%s refused: %v", e.Stream, e.Op, at, e.Err)
 }
 
+// Unwrap is the runtime's error.
 func (e *SubmitError) Unwrap() error { return e.Err }
 
 // room makes room for one more command where the list is full. The error is what

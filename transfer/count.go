@@ -8,8 +8,8 @@ import (
 
 // Count is what has been issued by one route.
 type Count struct {
-	Route        Route
-	Count, Bytes uint64
+	Route        Route  // the way they took
+	Count, Bytes uint64 // copies, and bytes of all of them
 }
 
 type counters struct {

@@ -11,10 +11,10 @@ type Route string
 
 // The routes.
 const (
-	RouteLocal    Route = "local"  // inside one device
-	RouteUpload   Route = "upload" // pinned memory to device
-	RouteDownload Route = "download"
-	RoutePeer     Route = "peer" // device to device
+	RouteLocal    Route = "local"    // inside one device
+	RouteUpload   Route = "upload"   // pinned memory to device
+	RouteDownload Route = "download" // device to pinned memory
+	RoutePeer     Route = "peer"     // device to device
 )
 
 // routeBetween decides the way from one device to another.
