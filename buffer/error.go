@@ -78,7 +78,7 @@ func (x *slot) ownership(w word, owner, gen uint32) error {
 	default:
 		e.Owner = ownerSaid(w.owner()) + " owns it"
 	}
-	if at := x.site.Load(); at != nil {
+	if at := x.site.Load(); Debug && at != nil {
 		e.Given = *at
 	}
 	return e
