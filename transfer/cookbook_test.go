@@ -1,4 +1,4 @@
-package actor_test
+package transfer_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/gpuactor/gpuactor/transfer"
 )
 
-// A program loads its own kernels like this, from PTX or a cubin that is embedded.
+// A program declares kernels of its own like this: see ExampleToSlice.
 var (
 	kernels = device.NewModule(cudarttest.Kernels)
 	fill    = kernels.Kernel("fill32", device.Out[uint32](), device.Scalar[uint32](), device.Scalar[uint32]())
@@ -196,7 +196,7 @@ func Example_goroutines() {
 
 // Actors on one thread hand over by a switch of coroutines, where two threads would
 // wake each other.
-func ExampleOn() {
+func Example_coLocated() {
 	ctx := context.Background()
 	sys := open()
 	defer sys.Close(ctx)
