@@ -143,16 +143,6 @@ func Drop(hs *Handles) int {
 	return n
 }
 
-// AllInFlight reports whether all of the buffers have been given already.
-func AllInFlight(hs *Handles) bool {
-	for _, h := range hs.list {
-		if w := h.x.load(); w.gen() != h.gen || w.state() != InFlight {
-			return false
-		}
-	}
-	return true
-}
-
 // OwnerOf is the identity that the first of the buffers belongs to; 0 for none.
 func OwnerOf(hs *Handles) uint32 {
 	for _, h := range hs.list {

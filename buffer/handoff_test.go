@@ -97,7 +97,7 @@ func TestReturn(t *testing.T) {
 		hs := handles(h)
 		r.ok(CanGive(giver, hs))
 		Give(giver, hs, pinned.x.point)
-		if !AllInFlight(hs) || OwnerOf(hs) != 0 {
+		if h.State() != InFlight || OwnerOf(hs) != 0 {
 			t.Error("not in flight")
 		}
 		Return(hs)

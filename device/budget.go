@@ -1,7 +1,6 @@
 package device
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -26,29 +25,3 @@ func (e *BudgetError) Error() string {
 
 // Unwrap is ErrOutOfMemory.
 func (e *BudgetError) Unwrap() error { return cudart.ErrOutOfMemory }
-
-// Reserve waits for bytes of the budget, first come first served, until ctx
-// ends. AllocReserved then turns them into a block; Unreserve gives them back.
-func (d *Device) Reserve(ctx context.Context, bytes uint64) error {
-	_, size := classOf(bytes)
-	return d.mem.sem.Acquire(ctx, int64(min(size, d.mem.budget)))
-}
-
-// AllocReserved is Alloc with bytes that were reserved before.
-func (d *Device) AllocReserved(s *Stream, bytes uint64) (*Block, error) {
-	class, size := classOf(bytes)
-	size = min(size, d.mem.budget)
-	d.mem.mu.Lock()
-	b := d.mem.takeClean(class)
-	d.mem.mu.Unlock()
-	if b != nil {
-		return b, nil
-	}
-	return d.mem.grow(s, class, size)
-}
-
-// Unreserve gives back what Reserve took.
-func (d *Device) Unreserve(bytes uint64) {
-	_, size := classOf(bytes)
-	d.mem.sem.Release(int64(min(size, d.mem.budget)))
-}

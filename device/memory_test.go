@@ -1,7 +1,6 @@
 package device
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -206,38 +205,6 @@ func TestABudgetBetweenClasses(t *testing.T) {
 	if m := r.devs[0].Memory(); m.Allocs != 1 || m.Reserved != budget || m.Held != 0 {
 		t.Errorf("%+v", m)
 	}
-}
-
-// Bytes that were reserved are a block's, or given back.
-func TestReserve(t *testing.T) {
-	const budget = 8 * 4096
-	r := newRig(t, budget)
-	d, s := r.devs[0], r.stream(r.devs[0], "s")
-	ctx, cancel := context.WithCancel(context.Background())
-	r.ok(d.Reserve(ctx, 4*4096))
-	r.ok(d.Reserve(ctx, 4*4096))
-	cancel()
-	if err := d.Reserve(ctx, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("of a used-up budget, cancelled: %v", err)
-	}
-	if _, err := d.Alloc(s, 1, false); !errors.Is(err, ErrBudget) {
-		t.Errorf("of a reserved budget: %v", err)
-	}
-	b, err := d.AllocReserved(s, 4*4096)
-	r.ok(err)
-	d.Unreserve(4 * 4096)
-	b.Release(s.Next())
-	r.sync(s)
-	r.ok(d.Reserve(context.Background(), 4*4096))
-	again, err := d.AllocReserved(s, 4*4096)
-	r.ok(err)
-	if again != b {
-		t.Error("a free block was not taken")
-	}
-	again.Release(s.Next())
-	r.sync(s)
-	r.ok(d.Reserve(context.Background(), budget)) // all of it is back
-	d.Unreserve(budget)
 }
 
 // The books are kept whatever happens: what is held is what is in use or not known
