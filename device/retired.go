@@ -3,8 +3,8 @@ package device
 import "sync"
 
 // retired are the streams that ended with work in flight: nobody polls them any
-// more, and their events are to come back all the same. Who makes a new stream
-// looks.
+// more, and their events and handles are to come back all the same. Who makes a new
+// stream looks, on a thread with the device's context current.
 type retired struct {
 	mu      sync.Mutex
 	streams []*Stream
@@ -36,10 +36,34 @@ func (r *retired) sweep(n int) {
 	}
 }
 
-// outstanding polls, and reports whether any mark is not back yet.
+// outstanding polls, and reports whether anything is not back yet.
 func (s *Stream) outstanding() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.busy() {
+		return true
+	}
+	if err := s.destroy(); err != nil {
+		return true // the device is lost
+	}
+	return len(s.done) > 0
+}
+
+// busy polls, and reports whether the driver has work of the stream left, or cannot
+// say. Under mu.
+func (s *Stream) busy() bool {
 	err := s.poll()
-	return err != nil || len(s.marks)+len(s.done) > 0
+	return err != nil || len(s.marks) > 0
+}
+
+// destroy gives the handle back, once. Under mu.
+func (s *Stream) destroy() error {
+	if s.h == 0 {
+		return nil
+	}
+	err := s.d.rt.DestroyStream(s.d.ctx, s.h)
+	if err == nil {
+		s.h = 0
+	}
+	return err
 }

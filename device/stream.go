@@ -122,8 +122,9 @@ func (s *Stream) unshare() bool {
 }
 
 // Retire ends the stream when its last owner does: what was issued is submitted,
-// a last event is recorded, and the driver finishes the work in its own time.
-// The points of a retired stream stay good. The owner's thread calls it, or, for an
+// a last event is recorded, and the driver finishes the work in its own time; the
+// handle goes back when it has, so that nobody waits in the driver for that. The
+// points of a retired stream stay good. The owner's thread calls it, or, for an
 // owner that never used the stream, any.
 func (s *Stream) Retire() error {
 	if !s.unshare() {
@@ -140,7 +141,9 @@ func (s *Stream) Retire() error {
 		err = errors.Join(err, syncErr)
 	}
 	s.dead = true
-	err = errors.Join(err, s.d.rt.DestroyStream(s.d.ctx, s.h))
+	if !s.busy() {
+		err = errors.Join(err, s.destroy())
+	}
 	s.list.Close()
 	if s.side != nil {
 		s.side.Close()
