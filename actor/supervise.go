@@ -22,7 +22,6 @@ func (s *Stream) failed(msg any, why error) {
 		s.layToRest()
 		return
 	}
-	s.ref.setResult(why)
 	s.mail.invoker.EscalateFailure(why, msg)
 	// Last: whatever the one who asked does about it comes after what was decided.
 	s.answer(proto.UnwrapEnvelopeSender(msg), &HandlerFailed{s.name, why})
@@ -133,28 +132,34 @@ type guardian struct{ inner SupervisorStrategy }
 
 // HandleFailure is part of protoactor's SupervisorStrategy.
 func (g *guardian) HandleFailure(sys *proto.ActorSystem, supervisor proto.Supervisor, child *PID, rs *proto.RestartStatistics, reason, message any) {
+	above := rootSupervisor{supervisor, child, func() {
+		if ours := systemOf(sys); ours != nil {
+			// Where every failure is the end it has been logged as a failure.
+			ours.ended(child, reason, g.inner != stopOnFailure)
+		}
+	}}
 	defer func() {
 		if v := recover(); v != nil {
 			sys.Logger().Error("actor: a supervisor strategy panicked", "about", pidName(child), "panic", v, "stack", string(debug.Stack()))
-			supervisor.StopChildren(child)
+			above.StopChildren(child)
 		}
 	}()
-	above := rootSupervisor{supervisor, child, func() {
-		// Where every failure is the end it has been logged as a failure.
-		if ours := systemOf(sys); ours != nil && g.inner != stopOnFailure {
-			ours.ended(child, reason)
-		}
-	}}
 	g.inner.HandleFailure(sys, above, child, rs, reason, message)
 }
 
-// ended logs that supervision has given an actor up.
-func (sys *System) ended(child *PID, reason any) {
+// ended notes that supervision has given an actor up: the failure is its end, and
+// so its result. A failure that supervision survives, or that a stop overtakes, is not.
+func (sys *System) ended(child *PID, reason any, log bool) {
 	name := pidName(child)
 	if s := sys.byPID(child); s != nil {
 		name = s.name
+		if err, ok := reason.(error); ok && s.fn == nil {
+			s.ref.setResult(err)
+		}
 	}
-	sys.log.Error("actor: ended after failures", "actor", name, "error", reason)
+	if log {
+		sys.log.Error("actor: ended after failures", "actor", name, "error", reason)
+	}
 }
 
 // rootSupervisor is a guardian as a supervisor: it knows of no siblings and has
