@@ -256,11 +256,11 @@ func TestO5_BetweenStreamsThereIsAnEvent(t *testing.T) {
 	rt := cudarttest.Counting(openRuntime(t))
 	sys := newSystemOn(t, rt)
 	th := sharedThread(t, sys)
-	items := NewChan[Buf](1)
+	items, received := NewChan[Buf](1), NewChan[int](1)
 	before := count(rt)
 	to := start(t, sys, "to", On(th), func(s *Stream) error {
 		b, err := items.Recv(s)
-		if err != nil {
+		if err := errors.Join(err, received.Send(s, 1)); err != nil {
 			return err
 		}
 		return holds(s, b, 3)
@@ -275,7 +275,12 @@ func TestO5_BetweenStreamsThereIsAnEvent(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(g.hold(s), items.Send(s, b))
+		if err := errors.Join(g.hold(s), items.Send(s, b)); err != nil {
+			return err
+		}
+		// The gate stays closed until then: what is known complete needs no wait.
+		_, err = received.Recv(s)
+		return err
 	})
 	finish(t, to, from)
 	if got := count(rt).since(before); got.records == 0 || got.waits == 0 {
