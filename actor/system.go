@@ -33,7 +33,6 @@
 package actor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -51,53 +50,6 @@ import (
 // defaultThreads is how many threads a system makes at most, unless told otherwise:
 // long before the 10,000 at which Go ends the process.
 const defaultThreads = 1024
-
-type config struct {
-	runtime  cudart.Runtime
-	open     cudart.Options
-	device   device.Options
-	threads  int
-	log      *slog.Logger
-	protoSys *proto.ActorSystem
-	order    Order
-	policy   Policy
-}
-
-// Option is an option of [NewSystem].
-type Option func(*config)
-
-// WithRuntime chooses the runtime by name: auto, nvidia or sim. Without it,
-// GPUACTOR_RUNTIME chooses, and auto is the default (see [cudart.Open]).
-func WithRuntime(name string) Option { return func(c *config) { c.open.Name = name } }
-
-// WithOpenRuntime uses a runtime that the caller has opened, and closes.
-func WithOpenRuntime(rt cudart.Runtime) Option { return func(c *config) { c.runtime = rt } }
-
-// WithDevices uses at most n devices; 0 is all.
-func WithDevices(n int) Option { return func(c *config) { c.device.Max = n } }
-
-// WithVirtual makes n contexts on the first GPU stand in for n devices: their order
-// is that of devices, their speed is not. 0 is off.
-func WithVirtual(n int) Option { return func(c *config) { c.device.Virtual = n } }
-
-// WithBudget bounds the device memory of each device, in bytes, to what the device
-// has at most; 0 is nine tenths of what is free.
-func WithBudget(bytes uint64) Option { return func(c *config) { c.device.Budget = bytes } }
-
-// WithTrace has t told of what streams are given.
-func WithTrace(t device.Trace) Option { return func(c *config) { c.device.Trace = t } }
-
-// WithMaxThreads bounds the threads of the system; one more is [ErrTooManyThreads].
-func WithMaxThreads(n int) Option { return func(c *config) { c.threads = n } }
-
-// WithLogger logs there, and protoactor too.
-func WithLogger(l *slog.Logger) Option { return func(c *config) { c.log = l } }
-
-// WithActorSystem uses a protoactor system that the program has already.
-func WithActorSystem(s *proto.ActorSystem) Option { return func(c *config) { c.protoSys = s } }
-
-// WithOrder decides what runs next on a thread.
-func WithOrder(o Order) Option { return func(c *config) { c.order = o } }
 
 // System holds the devices and the actors. Its methods may be called from any
 // goroutine.
@@ -131,39 +83,6 @@ var systems sync.Map // *proto.ActorSystem → *System
 func systemOf(p *proto.ActorSystem) *System {
 	if s, ok := systems.Load(p); ok {
 		return s.(*System)
-	}
-	return nil
-}
-
-// check refuses options that mean nothing.
-func (c *config) check() error {
-	for _, n := range []struct {
-		option       string
-		value, least int
-	}{
-		{"WithDevices", c.device.Max, 0},
-		{"WithVirtual", c.device.Virtual, 0},
-		{"WithMaxThreads", c.threads, 1},
-	} {
-		if n.value < n.least {
-			return fmt.Errorf("actor: %s(%d): at least %d", n.option, n.value, n.least)
-		}
-	}
-	if c.log == nil {
-		return errors.New("actor: WithLogger was given nil")
-	}
-	if c.order == nil {
-		return errors.New("actor: WithOrder was given nil")
-	}
-	return nil
-}
-
-// fits refuses a budget that a device has not got.
-func (c *config) fits(devices []*device.Device) error {
-	for _, d := range devices {
-		if has := d.Info().Memory; c.device.Budget > has {
-			return fmt.Errorf("actor: WithBudget(%d): %v has %d bytes of memory", c.device.Budget, d, has)
-		}
 	}
 	return nil
 }
@@ -348,83 +267,6 @@ func (sys *System) forget(s *Stream) {
 	delete(sys.streams, s)
 	delete(sys.owners, s.owner.ID)
 	delete(sys.pids, s.ref.pid.Id)
-}
-
-// Close stops all actors, waits for them until ctx ends, and frees everything. Where
-// some are still running then, nothing is freed, and a [*CloseError] names them; a
-// later Close goes on. A second Close does nothing.
-func (sys *System) Close(ctx context.Context) error {
-	sys.mu.Lock()
-	sys.closing = true
-	if sys.closed {
-		sys.mu.Unlock()
-		return nil
-	}
-	streams := make([]*Stream, 0, len(sys.streams))
-	for s := range sys.streams {
-		streams = append(streams, s)
-	}
-	sys.mu.Unlock()
-	for _, s := range streams {
-		sys.root.Root.Stop(s.ref.pid)
-	}
-	for _, s := range streams {
-		select {
-		case <-s.ref.done:
-		case <-ctx.Done():
-			return sys.stuck(context.Cause(ctx))
-		}
-	}
-	if err := sys.endThreads(ctx); err != nil {
-		return err
-	}
-	sys.mu.Lock()
-	closed := sys.closed
-	sys.closed = true
-	sys.mu.Unlock()
-	if closed {
-		return nil
-	}
-	if n := buffer.ReclaimDevices(sys.devices...); n > 0 {
-		sys.reclaimed.Add(int64(n))
-		sys.log.Warn("actor: buffers that nobody released were freed at close", "buffers", n)
-	}
-	systems.Delete(sys.root)
-	return sys.free()
-}
-
-func (sys *System) endThreads(ctx context.Context) error {
-	sys.mu.Lock()
-	threads := make([]*Thread, 0, len(sys.threads))
-	for t := range sys.threads {
-		threads = append(threads, t)
-	}
-	sys.mu.Unlock()
-	for _, t := range threads {
-		t.finish()
-	}
-	for _, t := range threads {
-		select {
-		case <-t.done:
-		case <-ctx.Done():
-			return sys.stuck(context.Cause(ctx))
-		}
-	}
-	return nil
-}
-
-func (sys *System) stuck(why error) error {
-	sys.mu.Lock()
-	defer sys.mu.Unlock()
-	e := &CloseError{Err: why}
-	for s := range sys.streams {
-		state := "waiting"
-		if s.running.Load() {
-			state = "running"
-		}
-		e.Stuck = append(e.Stuck, s.name+" ("+state+")")
-	}
-	return e
 }
 
 var zeroPoint device.Point
