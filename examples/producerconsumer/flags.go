@@ -46,9 +46,9 @@ const usage = `usage: producerconsumer [options] [file or directory ...]
 Counts the bytes of files on the GPU: the entropy and the kind of each file, and
 of all. Without an argument it scans the current directory. Options come first.
 
-Passed over in a directory, and scanned as an argument: folders called .git, and
-symbolic links. Exit status: 0; 1 where anything is reported; 2 for wrong usage
-or an argument that does not exist; 130 when interrupted.
+Symbolic links are passed over in a directory, and scanned as an argument. Exit
+status: 0; 1 where anything is reported; 2 for wrong usage or an argument that
+does not exist; 130 when interrupted.
 
 `
 

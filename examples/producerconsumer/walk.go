@@ -37,9 +37,6 @@ type found struct {
 // passed over with a word to skip. A file reached twice by one path, however that is
 // spelled, is listed once, as first spelled; links are paths of their own.
 //
-// Folders called .git are passed over where they are met in a directory: what is in
-// them is not the user's own, and is mostly a copy.
-//
 // The error is a usageError where arguments do not exist, which are the problems
 // then, and nothing is found. A walk whose context ends returns what it has.
 func walk(ctx context.Context, args []string, skip func(path, what string)) (found, error) {
@@ -126,7 +123,7 @@ func (w *walker) directory(path string) {
 		w.problem(path, err)
 	}
 	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink != 0 || e.IsDir() && e.Name() == ".git" {
+		if e.Type()&fs.ModeSymlink != 0 {
 			continue
 		}
 		below := filepath.Join(path, e.Name())
