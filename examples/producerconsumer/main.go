@@ -11,14 +11,21 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"time"
 
 	_ "github.com/gpuactor/gpuactor/cudart/nvidia"
 	_ "github.com/gpuactor/gpuactor/cudart/sim"
 )
 
 func main() {
+	os.Exit(run(untilInterrupt(), os.Args[1:], os.Stdout, os.Stderr, gpu{}))
+}
+
+// untilInterrupt is a context that the first interrupt ends. A later one is the
+// system's to handle, should the first not help; within a second it is the same one:
+// who signals a process and its group, as timeout(1) does, signals twice.
+func untilInterrupt() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	// The second interrupt is the system's to handle, should the first not help.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, gpu{}))
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
+	return ctx
 }
