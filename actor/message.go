@@ -13,6 +13,7 @@ import (
 	proto "github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gpuactor/gpuactor/buffer"
+	"github.com/gpuactor/gpuactor/device"
 )
 
 // mailboxBound is how many messages may be queued at a stream actor before
@@ -165,10 +166,9 @@ func (sys *System) send(ctx context.Context, to *PID, message, envelope any) err
 		return err
 	}
 	if q, ok := process.(*inquiry); ok {
-		if err := buffer.CanGive(nil, &hs); err != nil {
+		if err := giveHere(&hs); err != nil {
 			return err
 		}
-		buffer.Give(nil, &hs, zeroPoint)
 		q.deliver(message)
 		return nil
 	}
@@ -192,13 +192,21 @@ func (sys *System) send(ctx context.Context, to *PID, message, envelope any) err
 			return context.Cause(ctx)
 		}
 	}
-	if err := buffer.CanGive(nil, &hs); err != nil {
+	if err := giveHere(&hs); err != nil {
 		mail.giveBack()
 		return err
 	}
-	buffer.Give(nil, &hs, zeroPoint)
 	mail.enqueue(envelope, true)
 	return nil
+}
+
+// giveHere gives away what an ordinary goroutine owns.
+func giveHere(hs *buffer.Handles) error {
+	err := buffer.CanGive(nil, hs)
+	if err == nil {
+		buffer.Give(nil, hs, device.Point{})
+	}
+	return err
 }
 
 // find is a living process of this system, and its mailbox where it is a stream

@@ -250,7 +250,6 @@ func (s *Stream) handleSystem(msg any) {
 		s.suspended = true
 	case *proto.ResumeMailbox:
 		s.suspended = false
-		s.ref.setResult(nil) // the failure was not its end; a restart comes here too
 	case *proto.Restart:
 		left := s.owner.Owned()
 		s.renew()

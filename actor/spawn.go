@@ -134,7 +134,6 @@ func (sys *System) newStream(name string, at Placement, fn func(*Stream) error, 
 	s.ref = &Ref{name: name, pid: proto.NewPID(sys.root.Address(), id), s: s, done: make(chan struct{})}
 	s.mail = &mailbox{s: s}
 	s.wait.s = s
-	s.reached = func() (bool, error) { return s.upTo.Done(s.cuda.Device()) }
 	s.strategy = c.strategy
 	if err := sys.place(s, at); err != nil {
 		return nil, fmt.Errorf("actor: start %s: %w", name, err)

@@ -42,8 +42,6 @@ type Stream struct {
 	handles   buffer.Handles
 	poll      func() (bool, error)
 	pollErr   error
-	upTo      device.Point // what Synchronize waits for
-	reached   func() (bool, error)
 	suspended bool // by supervision: no user messages
 	strategy  SupervisorStrategy
 
@@ -142,11 +140,11 @@ func (s *Stream) Synchronize() error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	var err error
-	if s.upTo, err = s.cuda.Flush(true); err != nil {
+	p, err := s.cuda.Flush(true)
+	if err != nil {
 		return err
 	}
-	return s.await(s.reached)
+	return s.owner.AwaitPoint(p)
 }
 
 // Submit gives the driver what has been issued. Nobody has to call it: whatever

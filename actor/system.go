@@ -73,7 +73,7 @@ type System struct {
 	streams map[*Stream]struct{}
 	pids    map[string]*Stream
 	owners  map[uint32]*Stream
-	values  map[any]any
+	values  sync.Map // see Value; read without mu, written under it
 	closing bool
 	closed  bool
 }
@@ -99,7 +99,7 @@ func NewSystem(opts ...Option) (*System, error) {
 	sys := &System{
 		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, maySpin: maySpin(runtime.GOMAXPROCS(0)), max: c.threads, debug: buffer.Debug,
 		threads: map[*Thread]struct{}{}, streams: map[*Stream]struct{}{},
-		pids: map[string]*Stream{}, owners: map[uint32]*Stream{}, values: map[any]any{},
+		pids: map[string]*Stream{}, owners: map[uint32]*Stream{},
 	}
 	if sys.rt == nil {
 		c.open.Logger = c.log
@@ -171,12 +171,15 @@ func (sys *System) Load(modules ...*device.Module) error {
 // Value is the system's value under a key, made by create where there is none yet.
 // Packages above keep what belongs to a system there.
 func (sys *System) Value(key any, create func() any) any {
+	if v, ok := sys.values.Load(key); ok {
+		return v // every transfer asks
+	}
 	sys.mu.Lock()
 	defer sys.mu.Unlock()
-	v, ok := sys.values[key]
+	v, ok := sys.values.Load(key)
 	if !ok {
 		v = create()
-		sys.values[key] = v
+		sys.values.Store(key, v)
 	}
 	return v
 }
@@ -268,5 +271,3 @@ func (sys *System) forget(s *Stream) {
 	delete(sys.owners, s.owner.ID)
 	delete(sys.pids, s.ref.pid.Id)
 }
-
-var zeroPoint device.Point

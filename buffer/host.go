@@ -78,7 +78,7 @@ func (h Host[T]) Slice(u User) ([]T, error) {
 				return nil, err
 			}
 		}
-		if err := o.awaitPoint(h.x.point); err != nil {
+		if err := o.AwaitPoint(h.x.point); err != nil {
 			return nil, fmt.Errorf("buffer: waiting for %s: %w", h.x.describe(h.x.load(), h.gen), err)
 		}
 		if _, _, err := h.Use(o, cudart.InOut); err != nil {

@@ -83,8 +83,9 @@ func (o *Owner) haveBlock() (bool, error) {
 // havePoint asks whether the point that is wanted is complete.
 func (o *Owner) havePoint() (bool, error) { return o.wants.point.Done(o.Stream.Device()) }
 
-// awaitPoint suspends the owner until p is complete.
-func (o *Owner) awaitPoint(p device.Point) error {
+// AwaitPoint suspends the owner until p is complete, as Await does; it allocates
+// nothing.
+func (o *Owner) AwaitPoint(p device.Point) error {
 	o.wants.point = p
 	err := o.Await(o.askPoint)
 	o.wants.point = device.Point{}

@@ -44,11 +44,9 @@ func (s *Stream) Launch(owner uint32, k *Kernel, g Grid, args ...Arg) error {
 			return err
 		}
 	}
-	if !s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...) {
-		if err := s.room(); err != nil {
-			return err
-		}
-		s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...)
+	launch := func() bool { return s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...) }
+	if err := s.fit(launch); err != nil {
+		return err
 	}
 	noted := false
 	for i := range args {

@@ -62,6 +62,19 @@ func (s *Stream) room() error {
 	return err
 }
 
+// fit appends a command by add, which reports whether the list had room, and makes
+// room where it had none. On an error the command is not appended.
+func (s *Stream) fit(add func() bool) error {
+	if add() {
+		return nil
+	}
+	if err := s.room(); err != nil {
+		return err
+	}
+	add()
+	return nil
+}
+
 // note remembers who writes what, for the command issued last.
 func (s *Stream) note(op string, w Written, gen uint32) {
 	e := effect{index: s.list.Len() - 1, op: op, w: w, gen: gen}
