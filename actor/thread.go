@@ -138,6 +138,8 @@ func (t *Thread) finish() {
 // where an unlocked one would stay with Go for ever.
 func (t *Thread) run() {
 	runtime.LockOSThread()
+	t.d.Working(1)
+	defer t.d.Working(-1)
 	defer close(t.done)
 	defer t.sys.removeThread(t)
 	defer func() { _ = t.d.Unbind() }()
@@ -281,6 +283,8 @@ const (
 func (t *Thread) park() {
 	t.parked.Store(true)
 	defer t.parked.Store(false)
+	t.d.Working(-1)
+	defer t.d.Working(1)
 	if t.incoming.Load() > 0 {
 		return // posted before we could be seen to be parked
 	}

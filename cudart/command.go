@@ -64,8 +64,9 @@ type Arg struct {
 // number of words in bits 16–31, and an operand in bits 32–63. What follows:
 //
 //	launch   function, grid x|y<<32, grid z|block x<<32, block y|z<<32,
-//	         shared bytes, then (operand: n) n slots, n addresses of the
-//	         slots, n descriptions (access in bits 62–63, bytes below)
+//	         shared bytes, executable graph and its node or 0 and 0, then
+//	         (operand: n) n slots, n addresses of the slots, n descriptions
+//	         (access in bits 62–63, bytes below)
 //	copy     dst, src, bytes; a peer copy also dst context, src context
 //	fill     dst, pattern, elements (operand: width of an element, 1, 2 or 4)
 //	record   event
@@ -75,7 +76,7 @@ type Arg struct {
 // The trampoline in C and the loop over purego walk the same words; the layout
 // is private to this module and may change with it.
 const (
-	launchHead = 6
+	launchHead = 8
 	copyWords  = 4
 	peerWords  = 6
 	fillWords  = 4
@@ -146,6 +147,13 @@ func (l *List) add(op Op, n int, operand uint32) []uint64 {
 // Launch appends a kernel launch; shared is in bytes. Like all of these it
 // reports whether there was room. More than MaxArgs arguments panic.
 func (l *List) Launch(f Function, grid, block Dim3, shared uint32, args ...Arg) bool {
+	return l.LaunchBy(LaunchGraph{}, f, grid, block, shared, args...)
+}
+
+// LaunchBy is Launch by an executable graph of f: the same in all that a program can
+// see. Launches by one graph run one after the other, so it is for one stream. What
+// the graph refuses is launched as ever; zero is no graph.
+func (l *List) LaunchBy(g LaunchGraph, f Function, grid, block Dim3, shared uint32, args ...Arg) bool {
 	n := len(args)
 	if n > MaxArgs {
 		panic("cudart: a launch with more than MaxArgs arguments")
@@ -159,6 +167,7 @@ func (l *List) Launch(f Function, grid, block Dim3, shared uint32, args ...Arg) 
 	w[3] = uint64(grid.Z) | uint64(block.X)<<32
 	w[4] = uint64(block.Y) | uint64(block.Z)<<32
 	w[5] = uint64(shared)
+	w[6], w[7] = uint64(g.Exec), uint64(g.Node)
 	slots, ptrs, desc := w[launchHead:launchHead+n], w[launchHead+n:launchHead+2*n], w[launchHead+2*n:]
 	for i := range args {
 		slots[i] = args[i].Slot
@@ -240,8 +249,9 @@ type Command struct {
 
 	// Launch.
 	Function    Function
-	Grid, Block Dim3   // in blocks, in threads
-	Shared      uint32 // bytes
+	Grid, Block Dim3        // in blocks, in threads
+	Shared      uint32      // bytes
+	By          LaunchGraph // without what it was made from; zero for none
 	slots, desc []uint64
 
 	// Copies and fill: addresses, of the host where the op says so.
@@ -275,6 +285,7 @@ func Decode(words []uint64) (c Command, rest []uint64) {
 		c.Grid = Dim3{uint32(w[2]), uint32(w[2] >> 32), uint32(w[3])}
 		c.Block = Dim3{uint32(w[3] >> 32), uint32(w[4]), uint32(w[4] >> 32)}
 		c.Shared = uint32(w[5])
+		c.By = LaunchGraph{Exec: uintptr(w[6]), Node: uintptr(w[7])}
 		k := int(operand)
 		c.slots, c.desc = w[launchHead:launchHead+k], w[launchHead+2*k:]
 	case OpCopyPeer:

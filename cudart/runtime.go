@@ -43,6 +43,15 @@ type (
 	Function uintptr
 )
 
+// LaunchGraph is an executable graph of one kernel: a second way to launch that
+// kernel, which takes the driver less time (1.8 µs for 3.5 µs on an H200 with driver
+// 580). It belongs to one stream at a time. The zero LaunchGraph is none.
+type LaunchGraph struct {
+	Exec  uintptr // the executable graph
+	Node  uintptr // the kernel in it
+	Graph uintptr // what it was made from
+}
+
 // DevicePtr is an address in the unified address space: it names one byte of
 // one device of the runtime. It is not an address of this process, and is never
 // dereferenced in Go.
@@ -180,6 +189,13 @@ type Runtime interface {
 	UnloadModule(ctx Context, m Module) error
 	// Function finds a kernel by name, [ErrNotFound] where there is none.
 	Function(ctx Context, m Module, name string) (Function, FunctionInfo, error)
+
+	// InstantiateLaunch makes an executable graph that launches f, which takes the
+	// given number of arguments; see [List.LaunchBy]. The zero LaunchGraph, and no
+	// error, where the runtime has none to offer.
+	InstantiateLaunch(ctx Context, f Function, args int) (LaunchGraph, error)
+	// DestroyLaunch destroys one. Nothing launched by it is unfinished.
+	DestroyLaunch(ctx Context, g LaunchGraph) error
 
 	// Submit gives a stream the commands of a list, in order. ctx is the context
 	// of the stream.

@@ -71,6 +71,7 @@ type Device struct {
 	reach   []bool // by index: whether copies to or from that device take the peer path
 
 	streams atomic.Int64 // made and not closed
+	working atomic.Int32 // threads; see Working
 }
 
 // Open opens the devices of a runtime, their contexts and their memory pools,

@@ -44,7 +44,8 @@ func (s *Stream) Launch(owner uint32, k *Kernel, g Grid, args ...Arg) error {
 			return err
 		}
 	}
-	launch := func() bool { return s.list.Launch(fn.f, g.Blocks, g.Threads, g.Shared, raw...) }
+	by := s.launchBy(k.id, fn, len(args))
+	launch := func() bool { return s.list.LaunchBy(by, fn.f, g.Blocks, g.Threads, g.Shared, raw...) }
 	if err := s.fit(launch); err != nil {
 		return err
 	}

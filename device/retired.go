@@ -1,6 +1,9 @@
 package device
 
-import "sync"
+import (
+	"errors"
+	"sync"
+)
 
 // retired are the streams that ended with work in flight: nobody polls them any
 // more, and their events and handles are to come back all the same. Who makes a new
@@ -61,7 +64,7 @@ func (s *Stream) destroy() error {
 	if s.h == 0 {
 		return nil
 	}
-	err := s.d.rt.DestroyStream(s.d.ctx, s.h)
+	err := errors.Join(s.destroyGraphs(), s.d.rt.DestroyStream(s.d.ctx, s.h))
 	if err == nil {
 		s.h = 0
 	}

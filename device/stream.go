@@ -35,6 +35,8 @@ type Stream struct {
 	hot     []*Block // released last, kept for the owner
 	waited  waits
 
+	launches [graphSlots]launchSlot
+
 	// On a line of its own: every receiver looks at it, and the owner changes what
 	// stands around it with every submission.
 	_        [64]byte

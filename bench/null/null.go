@@ -144,4 +144,9 @@ func (r *Runtime) Function(_ cudart.Context, m cudart.Module, name string) (cuda
 	return 0, cudart.FunctionInfo{}, &cudart.Error{Code: cudart.ErrNotFound, Call: "cuModuleGetFunction", Text: name}
 }
 
+func (r *Runtime) InstantiateLaunch(cudart.Context, cudart.Function, int) (cudart.LaunchGraph, error) {
+	return cudart.LaunchGraph{}, nil
+}
+func (r *Runtime) DestroyLaunch(cudart.Context, cudart.LaunchGraph) error { return nil }
+
 func (r *Runtime) Submit(cudart.Context, cudart.Stream, *cudart.List) (int, error) { return -1, nil }

@@ -111,3 +111,9 @@ func (c *Counter) UnloadModule(ctx cudart.Context, m cudart.Module) error {
 func (c *Counter) Function(ctx cudart.Context, m cudart.Module, name string) (cudart.Function, cudart.FunctionInfo, error) {
 	return c.count().Function(ctx, m, name)
 }
+func (c *Counter) InstantiateLaunch(ctx cudart.Context, f cudart.Function, args int) (cudart.LaunchGraph, error) {
+	return c.count().InstantiateLaunch(ctx, f, args)
+}
+func (c *Counter) DestroyLaunch(ctx cudart.Context, g cudart.LaunchGraph) error {
+	return c.count().DestroyLaunch(ctx, g)
+}

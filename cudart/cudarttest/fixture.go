@@ -22,6 +22,7 @@ type fixture struct {
 	pools   map[*place]cudart.Pool
 	memory  map[cudart.DevicePtr]*queue // not freed yet, with whom it came from
 	pinned  []unsafe.Pointer
+	graphs  []ownGraph
 	current *place
 }
 
@@ -203,6 +204,10 @@ func (f *fixture) close() {
 		q.free(p)
 		q.submit()
 		q.sync()
+	}
+	for _, g := range f.graphs {
+		f.use(g.at)
+		f.ok(f.rt.DestroyLaunch(g.at.ctx, g.g), "DestroyLaunch")
 	}
 	for e := range f.events {
 		f.destroyEvent(e)

@@ -39,10 +39,16 @@ func (f *fixture) gate() *gate {
 // hold closes the gate in a queue, behind what was submitted there.
 func (g *gate) hold(q *queue) {
 	g.f.Helper()
+	g.holdBy(q, cudart.LaunchGraph{})
+}
+
+// holdBy is hold by an executable graph of the kernel.
+func (g *gate) holdBy(q *queue, by cudart.LaunchGraph) {
+	g.f.Helper()
 	if g.closed.IsZero() {
 		g.closed = time.Now()
 	}
-	q.launch("gate", 1, word(g.flag), u64(uint64(g.f.gateLimit)))
+	q.launchBy(by, "gate", 1, word(g.flag), u64(uint64(g.f.gateLimit)))
 	q.submit()
 }
 

@@ -46,8 +46,11 @@ func launchScalars(f *fixture) {
 	}
 }
 
-func launchShapes(f *fixture) {
-	q := f.queue(f.main)
+func launchShapes(f *fixture) { shapes(f.queue(f.main), cudart.LaunchGraph{}) }
+
+// shapes launches grids of every shape, by a graph where there is one.
+func shapes(q *queue, by cudart.LaunchGraph) {
+	q.f.Helper()
 	for _, s := range []struct{ grid, block cudart.Dim3 }{
 		{cudart.Dim3{X: 1, Y: 1, Z: 1}, cudart.Dim3{X: 1, Y: 1, Z: 1}},
 		{cudart.Dim3{X: 5, Y: 1, Z: 1}, cudart.Dim3{X: 33, Y: 1, Z: 1}},
@@ -58,8 +61,8 @@ func launchShapes(f *fixture) {
 	} {
 		w, h, d := s.grid.X*s.block.X, s.grid.Y*s.block.Y, s.grid.Z*s.block.Z
 		n := w * h * d
-		p, host := q.alloc(uint64(4*n)), f.words(int(n))
-		q.launch3("coords", s.grid, s.block, out(p, uint64(4*n)))
+		p, host := q.alloc(uint64(4*n)), q.f.words(int(n))
+		q.launch3(by, "coords", s.grid, s.block, out(p, uint64(4*n)))
 		q.toHost(host, p)
 		q.free(p)
 		q.submit()
@@ -67,7 +70,7 @@ func launchShapes(f *fixture) {
 		for i, got := range host {
 			x, y, z := uint32(i)%w, uint32(i)/w%h, uint32(i)/w/h
 			if want := x | y<<10 | z<<20; got != want {
-				f.Fatalf("grid %v of blocks %v: thread %d, %d, %d wrote %#x, want %#x", s.grid, s.block, x, y, z, got, want)
+				q.f.Fatalf("grid %v of blocks %v: thread %d, %d, %d wrote %#x, want %#x", s.grid, s.block, x, y, z, got, want)
 			}
 		}
 	}

@@ -101,23 +101,29 @@ func (q *queue) wait(e cudart.Event)   { q.f.Helper(); q.append(q.list.Wait(e)) 
 // launch launches n threads in one dimension.
 func (q *queue) launch(kernel string, n uint32, args ...cudart.Arg) {
 	q.f.Helper()
-	block := min(max(n, 1), 128)
-	q.launch3(kernel, cudart.Dim3{X: (max(n, 1) + block - 1) / block, Y: 1, Z: 1}, cudart.Dim3{X: block, Y: 1, Z: 1}, args...)
+	q.launchBy(cudart.LaunchGraph{}, kernel, n, args...)
 }
 
-func (q *queue) launch3(kernel string, grid, block cudart.Dim3, args ...cudart.Arg) {
+// launchBy is launch by an executable graph of the kernel.
+func (q *queue) launchBy(g cudart.LaunchGraph, kernel string, n uint32, args ...cudart.Arg) {
+	q.f.Helper()
+	block := min(max(n, 1), 128)
+	q.launch3(g, kernel, cudart.Dim3{X: (max(n, 1) + block - 1) / block, Y: 1, Z: 1}, cudart.Dim3{X: block, Y: 1, Z: 1}, args...)
+}
+
+func (q *queue) launch3(g cudart.LaunchGraph, kernel string, grid, block cudart.Dim3, args ...cudart.Arg) {
 	q.f.Helper()
 	f, have := q.at.functions[kernel]
 	if !have {
 		q.f.Fatalf("no kernel %s", kernel)
 	}
-	q.append(q.list.Launch(f, grid, block, 0, args...))
+	q.append(q.list.LaunchBy(g, f, grid, block, 0, args...))
 }
 
 // reject launches what every device refuses: a block of 2048 threads.
 func (q *queue) reject() {
 	q.f.Helper()
-	q.launch3("idle", cudart.Dim3{X: 1, Y: 1, Z: 1}, cudart.Dim3{X: 2048, Y: 1, Z: 1})
+	q.launch3(cudart.LaunchGraph{}, "idle", cudart.Dim3{X: 1, Y: 1, Z: 1}, cudart.Dim3{X: 2048, Y: 1, Z: 1})
 }
 
 func (q *queue) fill32(p cudart.DevicePtr, value, n uint32) {

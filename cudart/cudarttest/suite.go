@@ -41,6 +41,7 @@ var groups = []struct {
 	{"peer", peerChecks},
 	{"module", moduleChecks},
 	{"launch", launchChecks},
+	{"graph", graphChecks},
 	{"submit", submitChecks},
 	{"error", errorChecks},
 	{"thread", threadChecks},

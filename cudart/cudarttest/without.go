@@ -61,7 +61,7 @@ func appended(l *cudart.List, c *cudart.Command) bool {
 		for i := range args {
 			args[i] = c.Arg(i)
 		}
-		return l.Launch(c.Function, c.Grid, c.Block, c.Shared, args...)
+		return l.LaunchBy(c.By, c.Function, c.Grid, c.Block, c.Shared, args...)
 	case cudart.OpCopyHtoD:
 		return l.CopyHtoD(cudart.DevicePtr(c.Dst), hostPointer(c.Src), c.Bytes)
 	case cudart.OpCopyDtoH:

@@ -21,6 +21,8 @@ const (
 	cuEventRecord
 	cuStreamWaitEvent
 	cuMemFreeAsync
+	cuGraphExecKernelNodeSetParams
+	cuGraphLaunch
 
 	cuInit
 	cuDriverGetVersion
@@ -64,6 +66,11 @@ const (
 	cuModuleGetFunction
 	cuFuncGetAttribute
 	cuFuncLoad
+	cuGraphCreate
+	cuGraphAddKernelNode
+	cuGraphInstantiateWithFlags
+	cuGraphExecDestroy
+	cuGraphDestroy
 
 	entries int = iota
 )
@@ -91,6 +98,9 @@ var table = [entries]entryInfo{
 	cuEventRecord:     {name: "cuEventRecord", version: 2000},
 	cuStreamWaitEvent: {name: "cuStreamWaitEvent", version: 3020},
 	cuMemFreeAsync:    {name: "cuMemFreeAsync", version: 11020},
+
+	cuGraphExecKernelNodeSetParams: {name: "cuGraphExecKernelNodeSetParams", version: 10010}, // with 9 fields; 11 as of 12.0
+	cuGraphLaunch:                  {name: "cuGraphLaunch", version: 10000},
 
 	cuInit:             {name: "cuInit", version: 2000},
 	cuDriverGetVersion: {name: "cuDriverGetVersion", version: 2020},
@@ -139,6 +149,12 @@ var table = [entries]entryInfo{
 	cuModuleGetFunction: {name: "cuModuleGetFunction", version: 2000},
 	cuFuncGetAttribute:  {name: "cuFuncGetAttribute", version: 2020},
 	cuFuncLoad:          {name: "cuFuncLoad", version: 12040, optional: true},
+
+	cuGraphCreate:               {name: "cuGraphCreate", version: 10000},
+	cuGraphAddKernelNode:        {name: "cuGraphAddKernelNode", version: 10000}, // with 9 fields; 11 as of 12.0
+	cuGraphInstantiateWithFlags: {name: "cuGraphInstantiateWithFlags", version: 11040},
+	cuGraphExecDestroy:          {name: "cuGraphExecDestroy", version: 10000},
+	cuGraphDestroy:              {name: "cuGraphDestroy", version: 10000},
 }
 
 func (e entry) String() string { return table[e].name }

@@ -14,17 +14,27 @@ typedef int32_t fill32_fn(uintptr_t dst, unsigned v, size_t n, uintptr_t stream)
 typedef int32_t record_fn(uintptr_t event, uintptr_t stream);
 typedef int32_t wait_fn(uintptr_t stream, uintptr_t event, unsigned flags);
 typedef int32_t free_fn(uintptr_t p, uintptr_t stream);
+typedef int32_t set_fn(uintptr_t exec, uintptr_t node, const struct gpuactor_kernel_node *params);
+typedef int32_t graph_fn(uintptr_t exec, uintptr_t stream);
 typedef int32_t one_fn(uintptr_t arg);
 
 // The words of a command are described in cudart/command.go.
 enum { LAUNCH = 1, COPY_HTOD, COPY_DTOH, COPY_DTOD, COPY_PEER, FILL, RECORD, WAIT, FREE };
-enum { LAUNCH_HEAD = 6, INVALID_VALUE = 1 };
+enum { LAUNCH_HEAD = 8, INVALID_VALUE = 1 };
 
 static unsigned low(uint64_t w) { return (unsigned)w; }
 static unsigned high(uint64_t w) { return (unsigned)(w >> 32); }
 
+// launch_graph is a launch by an executable graph, 0 where that was refused.
+static int launch_graph(const uintptr_t *entries, uintptr_t stream, const uint64_t *w, void **params) {
+	struct gpuactor_kernel_node k = {w[1], low(w[2]), high(w[2]), low(w[3]), high(w[3]), low(w[4]), high(w[4]), low(w[5]), params, NULL};
+	return !((set_fn *)entries[GPUACTOR_GRAPH_SET])(w[6], w[7], &k) && !((graph_fn *)entries[GPUACTOR_GRAPH_LAUNCH])(w[6], stream);
+}
+
 static int32_t launch(const uintptr_t *entries, uintptr_t stream, const uint64_t *w) {
 	void **params = (void **)(uintptr_t)(w + LAUNCH_HEAD + high(w[0]));
+	if (w[6] && launch_graph(entries, stream, w, params))
+		return 0;
 	return ((launch_fn *)entries[GPUACTOR_LAUNCH])(w[1], low(w[2]), high(w[2]), low(w[3]), high(w[3]), low(w[4]),
 	                                               high(w[4]), low(w[5]), stream, params, NULL);
 }

@@ -20,6 +20,18 @@ enum {
 	GPUACTOR_RECORD,
 	GPUACTOR_WAIT,
 	GPUACTOR_FREE,
+	GPUACTOR_GRAPH_SET,
+	GPUACTOR_GRAPH_LAUNCH,
+};
+
+// gpuactor_kernel_node is what a kernel node of a graph launches, as the driver API
+// had it before CUDA 12.0.
+struct gpuactor_kernel_node {
+	uintptr_t f;
+	unsigned gx, gy, gz, bx, by, bz;
+	unsigned shared;
+	void **params;
+	void **extra;
 };
 
 // gpuactor_submit runs the commands of n words on a stream. The result is the

@@ -28,7 +28,9 @@ var _ = [1]struct{}{
 		C.GPUACTOR_FILL_32 - cuMemsetD32Async |
 		C.GPUACTOR_RECORD - cuEventRecord |
 		C.GPUACTOR_WAIT - cuStreamWaitEvent |
-		C.GPUACTOR_FREE - cuMemFreeAsync: {},
+		C.GPUACTOR_FREE - cuMemFreeAsync |
+		C.GPUACTOR_GRAPH_SET - cuGraphExecKernelNodeSetParams |
+		C.GPUACTOR_GRAPH_LAUNCH - cuGraphLaunch: {},
 }
 
 // submit gives a stream the words of a list, in one crossing: the index and the

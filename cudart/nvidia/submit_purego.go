@@ -12,15 +12,19 @@ import (
 )
 
 // frame is the arguments of one call. purego has every argument list on the heap,
-// because arguments may be addresses; ours are not, and share a few frames.
-type frame [11]uintptr
+// because arguments may be addresses; ours are not, or are of the frame itself, and
+// share a few frames.
+type frame struct {
+	args [11]uintptr
+	node kernelNode
+}
 
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
 // call calls an entry point with arguments that are no addresses of Go.
 func (f *frame) call(fn uintptr, args ...uintptr) cudart.Code {
-	n := copy(f[:], args)
-	r, _, _ := purego.SyscallN(fn, f[:n]...)
+	n := copy(f.args[:], args)
+	r, _, _ := purego.SyscallN(fn, f.args[:n]...)
 	return cudart.Code(r)
 }
 
@@ -97,10 +101,23 @@ func (f *frame) fill(d *driver, s cudart.Stream, w []uint64) cudart.Code {
 }
 
 func (f *frame) launch(d *driver, s cudart.Stream, w []uint64) cudart.Code {
-	const head = 6
+	const head = 8
 	params := uintptr(unsafe.Pointer(&w[0])) + uintptr(head+w[0]>>32)*8 // in the list's arena, which does not move
+	if w[6] != 0 && f.launchGraph(d, s, w, params) {
+		return 0
+	}
 	return f.call(d.entries[cuLaunchKernel], uintptr(w[1]),
 		uintptr(uint32(w[2])), uintptr(w[2]>>32), uintptr(uint32(w[3])),
 		uintptr(w[3]>>32), uintptr(uint32(w[4])), uintptr(w[4]>>32),
 		uintptr(uint32(w[5])), uintptr(s), params, 0)
+}
+
+// launchGraph is a launch by an executable graph; false where that was refused.
+func (f *frame) launchGraph(d *driver, s cudart.Stream, w []uint64, params uintptr) bool {
+	f.node = kernelNode{uintptr(w[1]), [7]uint32{
+		uint32(w[2]), uint32(w[2] >> 32), uint32(w[3]),
+		uint32(w[3] >> 32), uint32(w[4]), uint32(w[4] >> 32),
+		uint32(w[5])}, params, 0}
+	return f.call(d.entries[cuGraphExecKernelNodeSetParams], uintptr(w[6]), uintptr(w[7]), uintptr(unsafe.Pointer(&f.node))) == 0 &&
+		f.call(d.entries[cuGraphLaunch], uintptr(w[6]), uintptr(s)) == 0
 }

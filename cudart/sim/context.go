@@ -136,6 +136,7 @@ func (r *simulator) destroy(c *context) {
 		s.retire()
 	}
 	r.eventTable.drop(func(e *event) bool { return e.ctx == c })
+	r.launchTable.drop(func(g *launchGraph) bool { return g.f.ctx == c })
 	r.functionTable.drop(func(f *function) bool { return f.ctx == c })
 	r.moduleTable.drop(func(m *module) bool { return m.ctx == c })
 	r.pinned.drop(c)

@@ -95,6 +95,7 @@ func New(c Config) cudart.Runtime {
 	r.exec = &goroutines{idle: make(chan struct{}, 1)}
 	r.contextTable.kind, r.streamTable.kind, r.eventTable.kind = 1, 2, 3
 	r.poolTable.kind, r.moduleTable.kind, r.functionTable.kind = 4, 5, 6
+	r.launchTable.kind = 7
 	for i := range c.Devices {
 		r.devices = append(r.devices, newDevice(i, c))
 	}
@@ -117,6 +118,7 @@ type simulator struct {
 	poolTable     table[pool]
 	moduleTable   table[module]
 	functionTable table[function]
+	launchTable   table[launchGraph]
 
 	mu      sync.Mutex // guards what is below, and contexts' coming and going
 	streams map[*stream]struct{}

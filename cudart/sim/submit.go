@@ -132,6 +132,11 @@ func (s *stream) launch(c *cudart.Command, words []uint64) error {
 	if f == nil || f.ctx != s.ctx {
 		return refuse(cudart.ErrInvalidHandle, call, "no function %#x in the stream's context", uintptr(c.Function))
 	}
+	if c.By.Exec != 0 {
+		if g := s.sim.launchTable.get(c.By.Exec); g == nil || g.f != f {
+			return refuse(cudart.ErrInvalidHandle, "cuGraphLaunch", "no executable graph %#x of kernel %s", c.By.Exec, f.name)
+		}
+	}
 	if code, why := checkLaunch(&s.ctx.device.info, f.info, c.Grid, c.Block, c.Shared); code != 0 {
 		return refuse(code, call, "kernel %s: %s", f.name, why)
 	}

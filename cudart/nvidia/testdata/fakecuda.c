@@ -212,6 +212,36 @@ static result cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, uns
 	return record(__func__, a, 10 + n);
 }
 
+// A graph is one kernel node, which has the graph's handle too.
+struct node {
+	void *f;
+	unsigned gx, gy, gz, bx, by, bz, shared;
+	void **params, **extra;
+};
+static u64 described(u64 *a, u64 n, const struct node *k) {
+	a[n++] = U(k->f), a[n++] = k->gx, a[n++] = k->gy, a[n++] = k->gz, a[n++] = k->bx, a[n++] = k->by, a[n++] = k->bz;
+	a[n++] = k->shared, a[n++] = U(k->extra);
+	for (u64 i = 0, all = U(k->f) & 7; i < all; i++)
+		a[n++] = *(u64 *)k->params[i];
+	return n;
+}
+static result cuGraphCreate(void **g, unsigned flags) { GIVE(g, handle(), flags); }
+static result cuGraphAddKernelNode(void **node, void *g, void *deps, size_t n, const struct node *k) {
+	u64 a[20] = {U(g), U(deps), n};
+	result r = record(__func__, a, described(a, 3, k));
+	if (!r)
+		*node = (char *)g + 1;
+	return r;
+}
+static result cuGraphInstantiateWithFlags(void **x, void *g, u64 flags) { GIVE(x, (char *)g + 2, U(g), flags); }
+static result cuGraphExecDestroy(void *x) { return CALL(U(x)); }
+static result cuGraphDestroy(void *g) { return CALL(U(g)); }
+static result cuGraphExecKernelNodeSetParams(void *x, void *node, const struct node *k) {
+	u64 a[20] = {U(x), U(node)};
+	return record(__func__, a, described(a, 2, k));
+}
+static result cuGraphLaunch(void *x, void *s) { return CALL(U(x), U(s)); }
+
 // What a name means at other versions than the one meant: another signature.
 static result other(void) { return 777; }
 
@@ -241,7 +271,11 @@ static const struct {
 	OTHER("cuMemcpyDtoDAsync", 3000), E(cuMemcpyDtoDAsync, 3020), E(cuMemcpyPeerAsync, 4000),
 	E(cuMemsetD8Async, 3020), E(cuMemsetD16Async, 3020), E(cuMemsetD32Async, 3020), E(cuModuleLoadDataEx, 2010),
 	E(cuModuleUnload, 2000), E(cuModuleGetFunction, 2000), E(cuFuncGetAttribute, 2020), E(cuFuncLoad, 12040),
-	E(cuLaunchKernel, 4000),
+	E(cuLaunchKernel, 4000), E(cuGraphCreate, 10000),
+	E(cuGraphAddKernelNode, 10000), OTHER("cuGraphAddKernelNode", 12000),
+	OTHER("cuGraphInstantiateWithFlags", 10000), E(cuGraphInstantiateWithFlags, 11040),
+	E(cuGraphExecKernelNodeSetParams, 10010), OTHER("cuGraphExecKernelNodeSetParams", 12000),
+	E(cuGraphExecDestroy, 10000), E(cuGraphDestroy, 10000), E(cuGraphLaunch, 10000),
 };
 
 static result look_up(const char *name, void **p, int version) {
