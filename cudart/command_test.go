@@ -74,7 +74,8 @@ func (s *source) append(l *List) (want decoded, room bool) {
 	case OpLaunch:
 		want.Function, want.Grid, want.Block, want.Shared = Function(s.u32()), s.dim(), s.dim(), s.u32()
 		want.Arguments = s.args(int(s.u8()) % (MaxArgs + 1))
-		room = l.Launch(want.Function, want.Grid, want.Block, want.Shared, want.Arguments...)
+		want.By = LaunchGraph{Exec: uintptr(s.u32()), Node: uintptr(s.u32())}
+		room = l.LaunchBy(want.By, want.Function, want.Grid, want.Block, want.Shared, want.Arguments...)
 	case OpCopyHtoD:
 		want.Dst, want.Src, want.Bytes = s.u64(), 0, s.u64()
 		room = l.CopyHtoD(DevicePtr(want.Dst), nil, want.Bytes)

@@ -11,7 +11,7 @@ import (
 // stream cannot have the graph of another, since a graph's launches run one after the
 // other.
 const (
-	graphSlots = 8  // kernels of a stream that may have a graph
+	graphSlots = 16 // kernels of a stream that may have a graph
 	graphAfter = 32 // launches before a graph is made, which costs about as much as ten
 
 	// graphThreads is how many threads may be at work on a device while graphs are
@@ -39,10 +39,9 @@ type launchSlot struct {
 func (s *Stream) launchBy(id int, fn *function, args int) cudart.LaunchGraph {
 	e := &s.launches[id%graphSlots]
 	if e.fn != fn {
-		if e.graph.Exec != 0 {
-			return cudart.LaunchGraph{} // the slot is another kernel's
+		if e = s.launchSlot(id, fn); e == nil {
+			return cudart.LaunchGraph{}
 		}
-		*e = launchSlot{fn: fn}
 	}
 	if e.launched < graphAfter {
 		e.launched++
@@ -56,6 +55,21 @@ func (s *Stream) launchBy(id int, fn *function, args int) cudart.LaunchGraph {
 		e.graph, _ = s.d.rt.InstantiateLaunch(s.d.ctx, fn.f, args)
 	}
 	return e.graph
+}
+
+// launchSlot finds the slot of fn beside its first place, or takes a free one for it;
+// nil where there is none. The kernels that a stream launched first keep their places.
+func (s *Stream) launchSlot(id int, fn *function) *launchSlot {
+	for i := range graphSlots {
+		e := &s.launches[(id+i)%graphSlots]
+		if e.fn == nil {
+			e.fn = fn
+		}
+		if e.fn == fn {
+			return e
+		}
+	}
+	return nil
 }
 
 // destroyGraphs destroys the stream's graphs, when its work is done.

@@ -36,6 +36,7 @@ type watched struct {
 	refuse  func(cudart.Command) bool
 	noEvent bool // CreateEvent fails
 	noAlloc bool // Alloc fails
+	noGraph bool // InstantiateLaunch fails
 }
 
 // counts are what a runtime was asked: commands by kind, and calls.
@@ -43,6 +44,7 @@ type counts struct {
 	ops                              [cudart.OpFree + 1]int
 	submits, queries, events, allocs int
 	synchronised, refused            int
+	graphs, destroyed, byGraph       int // graphs made, destroyed, and launches by one
 }
 
 func (w *watched) count(f func(*counts)) {
@@ -87,7 +89,12 @@ func (w *watched) Submit(ctx cudart.Context, s cudart.Stream, l *cudart.List) (i
 		case refused >= 0 && c.Op.Effect():
 			return true
 		}
-		w.count(func(n *counts) { n.ops[c.Op]++ })
+		w.count(func(n *counts) {
+			n.ops[c.Op]++
+			if c.By.Exec != 0 {
+				n.byGraph++
+			}
+		})
 		return false
 	})
 	if i, err := kept.Submit(ctx, s, l); err != nil || refused < 0 {
@@ -120,4 +127,17 @@ func (w *watched) Alloc(ctx cudart.Context, p cudart.Pool, bytes uint64, s cudar
 func (w *watched) SynchronizeStream(ctx cudart.Context, s cudart.Stream) error {
 	w.count(func(c *counts) { c.synchronised++ })
 	return w.Runtime.SynchronizeStream(ctx, s)
+}
+
+func (w *watched) InstantiateLaunch(ctx cudart.Context, f cudart.Function, args int) (cudart.LaunchGraph, error) {
+	w.count(func(c *counts) { c.graphs++ })
+	if w.noGraph {
+		return cudart.LaunchGraph{}, errRefused
+	}
+	return w.Runtime.InstantiateLaunch(ctx, f, args)
+}
+
+func (w *watched) DestroyLaunch(ctx cudart.Context, g cudart.LaunchGraph) error {
+	w.count(func(c *counts) { c.destroyed++ })
+	return w.Runtime.DestroyLaunch(ctx, g)
 }

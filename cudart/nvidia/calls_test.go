@@ -108,6 +108,8 @@ func TestTheContextMustBeCurrent(t *testing.T) {
 		"LoadModule":         func(c cudart.Context) error { _, err := f.LoadModule(c, cudart.Image{PTX: ptx}); return err },
 		"UnloadModule":       func(c cudart.Context) error { return f.UnloadModule(c, 1) },
 		"Function":           func(c cudart.Context) error { _, _, err := f.Function(c, 1, "k"); return err },
+		"InstantiateLaunch":  func(c cudart.Context) error { _, err := f.InstantiateLaunch(c, 1, 0); return err },
+		"DestroyLaunch":      func(c cudart.Context) error { return f.DestroyLaunch(c, cudart.LaunchGraph{Exec: 1}) },
 	} {
 		for _, c := range []struct{ current, given cudart.Context }{{ctx, ctx + 1}, {ctx, 0}, {0, ctx}, {0, 0}} {
 			if err := f.SetCurrent(c.current); err != nil {

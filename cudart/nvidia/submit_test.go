@@ -154,6 +154,86 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 	}
 }
 
+// A launch by a graph is two calls; where either is refused, the kernel is launched as
+// ever, and what that is refused for is the error.
+func TestLaunchByGraph(t *testing.T) {
+	f, l := openFake(t), newList(t)
+	g := cudart.LaunchGraph{Exec: 0x77, Node: 0x88}
+	launch := func() {
+		l.Reset()
+		l.LaunchBy(g, 0xf003, cudart.Dim3{X: 1, Y: 2, Z: 3}, cudart.Dim3{X: 4, Y: 5, Z: 6}, 7,
+			cudart.Arg{Slot: 0xa0}, cudart.Arg{Slot: 0xffffffff00000000, Bytes: 9, Access: cudart.In}, cudart.Arg{Slot: 0xa2})
+		l.Record(0xf)
+	}
+	const (
+		set    = "GraphExecKernelNodeSetParams 77 88 f003 1 2 3 4 5 6 7 0 a0 ffffffff00000000 a2"
+		run    = "GraphLaunch 77 57"
+		plain  = "LaunchKernel f003 1 2 3 4 5 6 7 57 0 a0 ffffffff00000000 a2"
+		record = "EventRecord f 57"
+	)
+	for _, c := range []struct {
+		name   string
+		refuse []string
+		want   []string
+		fails  bool
+	}{
+		{"both calls", nil, []string{set, run, record}, false},
+		{"the arguments refused", []string{"cuGraphExecKernelNodeSetParams"}, []string{set, plain, record}, false},
+		{"the launch refused", []string{"cuGraphLaunch"}, []string{set, run, plain, record}, false},
+		{"all refused", []string{"cuGraphLaunch", "cuLaunchKernel"}, []string{set, run, plain, record}, true},
+	} {
+		f.reset()
+		for _, name := range c.refuse {
+			f.refuse(name, 1, 701)
+		}
+		launch()
+		refused, err := f.Submit(0, stream, l)
+		if c.fails != (err != nil) || c.fails != (refused == 0) || c.fails && !errors.Is(err, cudart.ErrLaunchResources) {
+			t.Errorf("%s: %d, %v", c.name, refused, err)
+		}
+		if got := f.calls(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: called\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+	launch()
+	if n := testing.AllocsPerRun(200, func() { _, _ = f.Submit(0, stream, l) }); n != 0 {
+		t.Errorf("allocates %v times", n)
+	}
+}
+
+func TestInstantiateLaunch(t *testing.T) {
+	f := openFake(t)
+	ctx := f.context(t)
+	g, err := f.InstantiateLaunch(ctx, 0xf002, 2)
+	if err != nil || g.Node != g.Graph+1 || g.Exec != g.Graph+2 {
+		t.Fatalf("InstantiateLaunch: %+v, %v", g, err)
+	}
+	if err := f.DestroyLaunch(ctx, g); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"GraphCreate 0",
+		fmt.Sprintf("GraphAddKernelNode %x 0 0 f002 1 1 1 1 1 1 0 0 0 0", g.Graph),
+		fmt.Sprintf("GraphInstantiateWithFlags %x 0", g.Graph),
+		fmt.Sprintf("GraphExecDestroy %x", g.Exec),
+		fmt.Sprintf("GraphDestroy %x", g.Graph),
+	}
+	if got := f.calls(); !slices.Equal(got, want) {
+		t.Errorf("called\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, refused := range []string{"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags"} {
+		f.reset()
+		f.refuse(refused, 1, 2)
+		if g, err := f.InstantiateLaunch(ctx, 0xf000, 0); g != (cudart.LaunchGraph{}) || !errors.Is(err, cudart.ErrOutOfMemory) {
+			t.Errorf("%s refused: %+v, %v", refused, g, err)
+		}
+		calls := f.calls()
+		if destroyed := strings.HasPrefix(calls[len(calls)-1], "GraphDestroy"); destroyed != (refused != "cuGraphCreate") {
+			t.Errorf("%s refused: called %q", refused, calls)
+		}
+	}
+}
+
 func BenchmarkCrossing(b *testing.B) {
 	f, l := openFake(b), newList(b)
 	l.Wait(0xf)
