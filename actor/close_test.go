@@ -168,16 +168,20 @@ func TestT6_CloseBesideSpawns(t *testing.T) {
 	}
 }
 
-// slowly is a runtime whose CreateStream takes until it is told to go on.
+// slowly is a runtime whose CreateStream, once it is slow, takes until it is told to
+// go on.
 type slowly struct {
 	cudart.Runtime
+	slow     atomic.Bool
 	creating chan struct{}
 	goOn     chan struct{}
 }
 
 func (r *slowly) CreateStream(ctx cudart.Context) (cudart.Stream, error) {
-	r.creating <- struct{}{}
-	<-r.goOn
+	if r.slow.Load() {
+		r.creating <- struct{}{}
+		<-r.goOn
+	}
 	return r.Runtime.CreateStream(ctx)
 }
 
@@ -220,8 +224,9 @@ func TestT6_CloseInTheMiddleOfASpawn(t *testing.T) {
 		})
 	}
 	t.Run("which has only a thread yet", func(t *testing.T) {
-		rt := &slowly{openRuntime(t), make(chan struct{}), make(chan struct{})}
+		rt := &slowly{Runtime: openRuntime(t), creating: make(chan struct{}), goOn: make(chan struct{})}
 		sys := unclosedOn(t, rt)
+		rt.slow.Store(true)
 		failed := make(chan error, 1)
 		go func() {
 			_, err := sys.Go("unborn", sys.Device(0), func(*Stream) error { return nil })

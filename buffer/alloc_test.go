@@ -152,12 +152,13 @@ func TestNewElsewhere(t *testing.T) {
 func TestNewElsewhereRefused(t *testing.T) {
 	r := newRig(t, 0)
 	a, g := r.user(r.devs[0], "A"), r.gate()
-	x, err := New[uint32](a, 1)
+	x, err := New[uint32](a, 1<<18)
 	r.ok(err)
 	r.ok(a.fill(x, 1))
 	a.sync()
 	g.hold(a)
 	r.ok(a.fill(x, 2))
+	r.ok(x.Release(a)) // the only block there is, and not submitted
 	r.rt.refuses(func(c cudart.Command) bool { return c.Op == cudart.OpLaunch })
 	live := Live()
 	_, _, err = NewElsewhere[uint32](a, 1<<18)

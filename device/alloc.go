@@ -25,7 +25,7 @@ func (d *Device) Alloc(s *Stream, bytes uint64, elsewhere bool) (*Block, error) 
 		return b, nil
 	}
 	if d.mem.incomplete(class) < pollAt(size) && d.mem.sem.TryAcquire(int64(size)) {
-		return d.mem.grow(s, class, size)
+		return d.mem.grow(class, size)
 	}
 	if err := d.mem.poll(s.d); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (d *Device) Alloc(s *Stream, bytes uint64, elsewhere bool) (*Block, error) 
 	if d.mem.incomplete(class) >= growLimit(size) || !d.mem.sem.TryAcquire(int64(size)) {
 		return nil, ErrBudget
 	}
-	return d.mem.grow(s, class, size)
+	return d.mem.grow(class, size)
 }
 
 // cached takes a block that needs no driver: the one that s released last, or one
@@ -101,16 +101,16 @@ func (m *memory) incomplete(class int) int {
 }
 
 // grow takes a block from the driver, with its bytes of the budget held already.
-func (m *memory) grow(s *Stream, class int, bytes uint64) (*Block, error) {
-	if err := m.makeRoom(s, bytes); err != nil {
+func (m *memory) grow(class int, bytes uint64) (*Block, error) {
+	if err := m.makeRoom(bytes); err != nil {
 		m.sem.Release(int64(bytes))
 		return nil, err
 	}
-	ptr, point, err := s.alloc(m.d, bytes)
+	ptr, err := m.source.take(bytes)
 	if errors.Is(err, cudart.ErrOutOfMemory) {
 		// What is cached here may be what is missing.
-		if err = m.trim(s, m.budget); err == nil {
-			ptr, point, err = s.alloc(m.d, bytes)
+		if err = m.trim(m.budget); err == nil {
+			ptr, err = m.source.take(bytes)
 		}
 	}
 	if err != nil {
@@ -120,24 +120,11 @@ func (m *memory) grow(s *Stream, class int, bytes uint64) (*Block, error) {
 		m.sem.Release(int64(bytes))
 		return nil, fmt.Errorf("device: %v on %v: %w", size(bytes), m.d, err)
 	}
-	b := &Block{d: m.d, ptr: ptr, bytes: bytes, class: class, charged: true, last: point}
+	b := &Block{d: m.d, ptr: ptr, bytes: bytes, class: class, charged: true}
 	m.mu.Lock()
 	m.all[b] = struct{}{}
 	m.charged += bytes
 	m.allocs++
 	m.mu.Unlock()
 	return b, nil
-}
-
-// alloc allocates in the order of the stream: it is numbered like a submission.
-func (s *Stream) alloc(of *Device, size uint64) (cudart.DevicePtr, Point, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ptr, err := s.d.rt.Alloc(s.d.ctx, of.pool, size, s.h)
-	if err != nil {
-		return 0, Point{}, err
-	}
-	n := s.number(nil)
-	s.given.Store(n)
-	return ptr, Point{s, n}, nil
 }

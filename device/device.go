@@ -59,7 +59,6 @@ type Device struct {
 	info    cudart.DeviceInfo
 	ctx     cudart.Context
 	primary bool
-	pool    cudart.Pool
 	trace   Trace
 
 	mem    memory
@@ -122,8 +121,8 @@ func open(rt cudart.Runtime, index int, info cudart.DeviceInfo, o Options, of in
 	}
 	d.events.d, d.host.d, d.mem.d = d, d, d
 	err = d.Do(func() error {
-		if d.pool, err = rt.CreatePool(d.ctx); err != nil {
-			return fmt.Errorf("device: memory pool of %v: %w", d, err)
+		if err := d.mem.source.open(d); err != nil {
+			return err
 		}
 		budget := o.Budget
 		if budget == 0 {
@@ -140,10 +139,7 @@ func open(rt cudart.Runtime, index int, info cudart.DeviceInfo, o Options, of in
 		return nil
 	})
 	if err != nil {
-		if d.pool != 0 {
-			err = errors.Join(err, d.Do(func() error { return rt.DestroyPool(d.ctx, d.pool) }))
-		}
-		return nil, errors.Join(err, d.release())
+		return nil, errors.Join(err, d.Do(d.mem.source.close), d.release())
 	}
 	return d, nil
 }
@@ -168,7 +164,7 @@ func connect(devs []*Device) error {
 				if err := d.Do(func() error { return d.rt.EnablePeer(d.ctx, p.ctx) }); err != nil {
 					return fmt.Errorf("device: enable peer access of %v to %v: %w", d, p, err)
 				}
-				if err := p.Do(func() error { return p.rt.AllowPeer(p.ctx, p.pool, d.info.Ordinal) }); err != nil {
+				if err := p.Do(func() error { return p.rt.AllowPeer(p.ctx, p.mem.source.pool, d.info.Ordinal) }); err != nil {
 					return fmt.Errorf("device: let %v use the pool of %v: %w", d, p, err)
 				}
 				d.reach[p.index] = true
@@ -247,7 +243,6 @@ func (d *Device) Close() error {
 			d.host.close(),
 			d.closeEvents(),
 			d.fns.close(d),
-			d.rt.DestroyPool(d.ctx, d.pool),
 		)
 	})
 	if err = once(errors.Join(err, d.release())); err != nil {

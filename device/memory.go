@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/gpuactor/gpuactor/cudart"
 )
 
 // memory caches device memory in blocks above one driver pool.
@@ -20,6 +22,7 @@ import (
 // the budget: free blocks are returned to the driver before that.
 type memory struct {
 	d      *Device
+	source source
 	budget uint64
 	sem    *semaphore.Weighted
 
@@ -140,29 +143,16 @@ func (d *Device) Memory() MemoryStats {
 	return MemoryStats{d.mem.budget, d.mem.reserved, d.mem.charged, d.mem.allocs}
 }
 
-// close frees everything, on a stream of its own. Nothing is in use any more.
+// close frees everything. Nothing is in use any more.
 func (m *memory) close() error {
 	m.mu.Lock()
-	blocks := make([]*Block, 0, len(m.all))
+	ptrs := make([]cudart.DevicePtr, 0, len(m.all))
 	for b := range m.all {
-		blocks = append(blocks, b)
+		ptrs = append(ptrs, b.ptr)
 	}
 	clear(m.all)
 	clear(m.clean[:])
 	m.held, m.reserved, m.charged = nil, 0, 0
 	m.mu.Unlock()
-	if len(blocks) == 0 {
-		return nil
-	}
-	s, err := m.d.NewStream("close")
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, b := range blocks {
-		errs = append(errs, s.free(b.ptr))
-	}
-	_, err = s.Flush(false)
-	errs = append(errs, err, m.d.rt.SynchronizeStream(m.d.ctx, s.h), s.Retire())
-	return errors.Join(errs...)
+	return errors.Join(m.source.give(ptrs...), m.source.close())
 }

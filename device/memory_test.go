@@ -83,10 +83,14 @@ func TestAllocElsewhere(t *testing.T) {
 	if second != inUse || second.Ready() != a.Next() {
 		t.Errorf("the second block is ready at %v, want %v", second.Ready(), a.Next())
 	}
+	r.rt.take()
 	third, err := r.devs[0].Alloc(a, 4096, true)
 	r.ok(err)
-	if third == inUse || third == complete || third.Ready().Known() {
-		t.Error("a new block is ready when the stream has come to its allocation")
+	if third == inUse || third == complete || third.Ready() != (Point{}) {
+		t.Error("a new block is not ready at once")
+	}
+	if n := r.rt.take(); n.allocs != 1 || n.synchronised != 1 {
+		t.Errorf("a new block took %d allocations of the driver and %d waits for it, want 1 and 1", n.allocs, n.synchronised)
 	}
 }
 

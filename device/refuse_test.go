@@ -46,6 +46,16 @@ func (r *rig) refusal() *refusal {
 	return f
 }
 
+// free frees memory in the order of a stream, as a test needs it.
+func (s *Stream) free(p cudart.DevicePtr) error {
+	if s.list.Free(p) {
+		return nil
+	}
+	err := s.room()
+	s.list.Free(p)
+	return err
+}
+
 // forget takes a block out of the books that a test frees by itself.
 func (m *memory) forget(b *Block) {
 	m.mu.Lock()

@@ -1,10 +1,8 @@
 package device
 
-import "github.com/gpuactor/gpuactor/cudart"
-
 // makeRoom counts size as reserved, and returns free blocks to the driver until
 // the budget holds it.
-func (m *memory) makeRoom(s *Stream, size uint64) error {
+func (m *memory) makeRoom(size uint64) error {
 	m.mu.Lock()
 	m.reserved += size
 	over := m.reserved > m.budget
@@ -13,7 +11,7 @@ func (m *memory) makeRoom(s *Stream, size uint64) error {
 	if !over {
 		return nil
 	}
-	if err := m.trim(s, need); err != nil {
+	if err := m.trim(need); err != nil {
 		m.mu.Lock()
 		m.reserved -= size
 		m.mu.Unlock()
@@ -22,9 +20,9 @@ func (m *memory) makeRoom(s *Stream, size uint64) error {
 	return nil
 }
 
-// trim frees complete blocks, the largest first, until need bytes are freed or
-// none is left. They are freed in the order of s, which need not wait for them.
-func (m *memory) trim(s *Stream, need uint64) error {
+// trim frees complete blocks, the largest first, until need bytes are freed or none is
+// left.
+func (m *memory) trim(need uint64) error {
 	for class := classCount - 1; class >= 0 && need > 0; class-- {
 		for need > 0 {
 			m.mu.Lock()
@@ -39,20 +37,10 @@ func (m *memory) trim(s *Stream, need uint64) error {
 				break
 			}
 			need -= min(need, b.bytes)
-			if err := s.free(b.ptr); err != nil {
+			if err := m.source.give(b.ptr); err != nil {
 				return err
 			}
 		}
 	}
-	_, err := s.Flush(false)
-	return err
-}
-
-func (s *Stream) free(p cudart.DevicePtr) error {
-	if s.list.Free(p) {
-		return nil
-	}
-	err := s.room()
-	s.list.Free(p) // whatever became of what was issued before: nobody else has the block
-	return err
+	return nil
 }
