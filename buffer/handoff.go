@@ -44,6 +44,7 @@ func Give(o *Owner, hs *Handles, p device.Point) {
 		w := h.x.load()
 		if w.state() != Foreign && h.x.dev != nil {
 			h.x.point = p // a Foreign one was not touched here: it keeps its giver's
+			h.x.held = o.Stream.Hold(p, 1)
 		}
 		h.x.from = id
 		h.x.mark("given away at ")
@@ -65,9 +66,13 @@ func Take(o *Owner, hs *Handles) error {
 		}
 		e, wait := h.x.arrival(o)
 		if wait {
-			if err := o.Stream.WaitFor(h.x.point, "hand-off"); err != nil && first == nil {
+			held := h.x.held
+			h.x.held = device.Hold{}
+			if err := o.Stream.WaitForHeld(h.x.point, held, "hand-off"); err != nil && first == nil {
 				first = fmt.Errorf("buffer: taking %s: %w", h.x.describe(w, h.gen), err)
 			}
+		} else {
+			h.x.drop()
 		}
 		h.x.step(w, e, o.ID)
 	}
@@ -122,6 +127,7 @@ func Return(hs *Handles) {
 		switch from := ownerOf(h.x.from); {
 		case from != nil:
 			e, _ = h.x.arrival(from) // its own point: there is nothing to wait for
+			h.x.drop()
 		case h.x.from != hostID:
 			continue
 		case h.x.cause != nil:

@@ -17,6 +17,7 @@ type slot struct {
 	dev   *device.Block     // device memory, or nil
 	host  *device.HostBlock // pinned memory, or nil
 	point device.Point      // in flight and Foreign: the giver's; host memory: of its last use by a stream
+	held  device.Hold       // in flight: of the event that shows point
 	from  uint32            // in flight: the sender
 	cause error             // why it is poisoned
 
@@ -125,12 +126,19 @@ func (x *slot) step(w word, e event, owner uint32) bool {
 	return ok && x.word.CompareAndSwap(uint64(w), uint64(pack(w.gen(), owner, s)))
 }
 
+// drop lets go of the event that was held for whoever would take the buffer.
+func (x *slot) drop() {
+	x.held.Drop()
+	x.held = device.Hold{}
+}
+
 // end frees the slot, and its memory at p. A free slot has no owner, and its word says
 // how its last life ended in the owner's place.
 func (x *slot) end(w word, p device.Point, how ending) bool {
 	if !x.step(w, released, uint32(how)) {
 		return false
 	}
+	x.drop()
 	switch {
 	case x.dev != nil:
 		x.dev.Release(p)
