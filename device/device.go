@@ -71,6 +71,8 @@ type Device struct {
 
 	streams atomic.Int64 // made and not closed
 	working atomic.Int32 // threads; see Working
+	procs   int          // GOMAXPROCS when the device was opened
+	turns   turnstile
 }
 
 // Open opens the devices of a runtime, their contexts and their memory pools,
@@ -109,7 +111,7 @@ func Open(rt cudart.Runtime, o Options) ([]*Device, error) {
 }
 
 func open(rt cudart.Runtime, index int, info cudart.DeviceInfo, o Options, of int) (*Device, error) {
-	d := &Device{rt: rt, index: index, info: info, primary: o.Virtual == 0, trace: o.Trace}
+	d := &Device{rt: rt, index: index, info: info, primary: o.Virtual == 0, trace: o.Trace, procs: runtime.GOMAXPROCS(0)}
 	var err error
 	if d.primary {
 		d.ctx, err = rt.RetainPrimary(info.Ordinal)

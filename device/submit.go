@@ -186,7 +186,7 @@ func (s *Stream) submit(l *cudart.List, m *mark) (Point, int, error) {
 		l.Record(m.event) // a list keeps room for it
 	}
 	n, last := s.number(l), l.Len()-1
-	refused, err := s.d.rt.Submit(s.d.ctx, s.h, l)
+	refused, err := s.hand(l)
 	if err != nil {
 		err = &SubmitError{Stream: s.name, Op: opAt(l.Words(), refused), Err: err}
 	}
@@ -206,6 +206,14 @@ func (s *Stream) submit(l *cudart.List, m *mark) (Point, int, error) {
 		}
 	}
 	return Point{s, n}, refused, err
+}
+
+// hand gives a list to the driver, in turn.
+func (s *Stream) hand(l *cudart.List) (int, error) {
+	if takesTurns(s.d.working.Load(), s.d.procs) && s.d.turns.enter() {
+		defer s.d.turns.leave()
+	}
+	return s.d.rt.Submit(s.d.ctx, s.h, l)
 }
 
 // recordAgain makes sure of a mark in a list of which something was refused: the
