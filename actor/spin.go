@@ -51,6 +51,34 @@ func afterPark(p Policy, limit, parked time.Duration) time.Duration {
 	return limit
 }
 
+// pauseAfter decides how long a thread that has waited for the GPU for a time sleeps
+// until it asks again: a part of that time, so that it notices the end late by a part
+// of it, and a long wait costs few queries. A pause costs about 5 µs of CPU time, with
+// its query.
+func pauseAfter(p Policy, waited time.Duration) time.Duration {
+	c := [...]struct {
+		part        time.Duration
+		first, last time.Duration
+	}{
+		Balanced: {128, 10 * time.Microsecond, time.Millisecond},
+		Latency:  {256, 5 * time.Microsecond, 250 * time.Microsecond},
+		Frugal:   {16, 20 * time.Microsecond, 5 * time.Millisecond},
+	}[p]
+	return min(max(waited/c.part, c.first), c.last)
+}
+
+// nappers is how many threads of the process nap now. Few may: each keeps a processor
+// of Go's while it sleeps, until the runtime notices.
+var nappers atomic.Int32
+
+// mayNap decides how many may nap at once; for others a timer will do.
+func mayNap(procs int) int32 {
+	if !canNap {
+		return 0
+	}
+	return int32(procs / 2)
+}
+
 // spinners is how many threads of the process spin now. Few may: each keeps a
 // processor from the goroutines that would bring it work.
 var spinners atomic.Int32
@@ -88,7 +116,7 @@ func (t *Thread) watch(limit time.Duration) bool {
 		if t.incoming.Load() > 0 {
 			return true
 		}
-		if len(t.polls) > 0 && t.ask() {
+		if t.ask() {
 			return true
 		}
 		if i%16 == 0 && time.Since(start) > limit {

@@ -51,3 +51,35 @@ func TestMaySpin(t *testing.T) {
 		}
 	}
 }
+
+func TestPauseAfter(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		p            Policy
+		waited, want time.Duration
+	}{
+		{"a short wait is asked for often", Balanced, 0, 10 * time.Microsecond},
+		{"a longer one less often", Balanced, 12800 * time.Microsecond, 100 * time.Microsecond},
+		{"but at least so often", Balanced, time.Hour, time.Millisecond},
+		{"latency asks more often", Latency, 12800 * time.Microsecond, 50 * time.Microsecond},
+		{"and at the end, too", Latency, time.Hour, 250 * time.Microsecond},
+		{"frugal asks less often", Frugal, 12800 * time.Microsecond, 800 * time.Microsecond},
+		{"also at first", Frugal, 0, 20 * time.Microsecond},
+		{"and at last", Frugal, time.Hour, 5 * time.Millisecond},
+	} {
+		if got := pauseAfter(c.p, c.waited); got != c.want {
+			t.Errorf("%s: after %v %v, want %v", c.name, c.waited, got, c.want)
+		}
+	}
+}
+
+func TestMayNap(t *testing.T) {
+	for procs, want := range map[int]int32{1: 0, 2: 1, 4: 2, 16: 8} {
+		if !canNap {
+			want = 0
+		}
+		if got := mayNap(procs); got != want {
+			t.Errorf("on %d processors %d threads may nap, want %d", procs, got, want)
+		}
+	}
+}

@@ -42,6 +42,7 @@ type Stream struct {
 	handles   buffer.Handles
 	poll      func() (bool, error)
 	pollErr   error
+	polled    bool // the thread's polls hold it
 	suspended bool // by supervision: no user messages
 	strategy  SupervisorStrategy
 

@@ -62,6 +62,7 @@ type System struct {
 	order   Order
 	policy  Policy
 	maySpin int32
+	mayNap  int32
 	max     int
 	debug   bool
 
@@ -97,7 +98,7 @@ func NewSystem(opts ...Option) (*System, error) {
 		return nil, err
 	}
 	sys := &System{
-		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, maySpin: maySpin(runtime.GOMAXPROCS(0)), max: c.threads, debug: buffer.Debug,
+		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, maySpin: maySpin(runtime.GOMAXPROCS(0)), mayNap: mayNap(runtime.GOMAXPROCS(0)), max: c.threads, debug: buffer.Debug,
 		threads: map[*Thread]struct{}{}, streams: map[*Stream]struct{}{},
 		pids: map[string]*Stream{}, owners: map[uint32]*Stream{},
 	}

@@ -25,18 +25,19 @@ type Thread struct {
 	close  bool // no actor may join any more
 
 	incoming atomic.Int32 // length of the inbox, or a reason to look again
-	parked   atomic.Bool
+	sleep    atomic.Int32 // awake, parked or napping
 	wake     chan struct{}
 	done     chan struct{}
 
 	// The loop's.
 	taken     []*Stream
 	ready     queue[*Stream]
-	polls     []*Stream
+	polls     queue[*Stream] // who waits for the GPU on the host
+	asking    time.Time      // when the youngest of these waits began
+	quiet     bool           // nobody was served since a spin was for nothing
 	current   *Stream
 	timer     *time.Timer
 	spinLimit time.Duration
-	pause     time.Duration
 	turns     uint
 	ended     bool
 }
@@ -115,12 +116,24 @@ func (t *Thread) post(s *Stream) {
 	t.kick()
 }
 
-// kick wakes the thread where it is parked.
+// How a thread sleeps.
+const (
+	awake   int32 = iota
+	parked        // until the channel or the timer says something
+	napping       // in the kernel: see nap
+)
+
+// kick wakes the thread where it sleeps.
 func (t *Thread) kick() {
-	if t.parked.Load() {
+	switch t.sleep.Load() {
+	case parked:
 		select {
 		case t.wake <- struct{}{}:
 		default:
+		}
+	case napping:
+		if t.sleep.CompareAndSwap(napping, awake) {
+			endNap(&t.sleep)
 		}
 	}
 }
@@ -138,6 +151,7 @@ func (t *Thread) finish() {
 // where an unlocked one would stay with Go for ever.
 func (t *Thread) run() {
 	runtime.LockOSThread()
+	exactNaps()
 	t.d.Working(1)
 	defer t.d.Working(-1)
 	defer close(t.done)
@@ -170,8 +184,7 @@ func (t *Thread) loop() {
 	returned = true
 }
 
-// pollEvery is how many turns a thread that is never idle has between two polls: one
-// costs about a launch.
+// pollEvery is how many turns a thread that is never idle has between two polls.
 const pollEvery = 64
 
 // turn serves one actor, or waits for one to serve.
@@ -179,11 +192,11 @@ func (t *Thread) turn() {
 	if t.incoming.Load() > 0 {
 		t.take()
 	}
-	if t.turns++; t.turns%pollEvery == 0 && len(t.polls) > 0 {
+	if t.turns++; t.turns%pollEvery == 0 {
 		t.ask() // those who are always ready must not keep the others from it
 	}
 	if n := t.ready.len(); n > 0 {
-		t.pause = 0
+		t.quiet = false
 		i := 0
 		if n > 1 {
 			i = t.sys.order.Next(n)
@@ -191,9 +204,10 @@ func (t *Thread) turn() {
 		t.serve(t.ready.take(i))
 		return
 	}
-	if len(t.polls) > 0 && t.ask() || t.spin() {
+	if t.ask() || !t.quiet && t.spin() {
 		return
 	}
+	t.quiet = true
 	if t.mayEnd() {
 		t.ended = true
 		return
@@ -241,61 +255,88 @@ func (t *Thread) mayEnd() bool {
 	return true
 }
 
-// ask polls for those who wait for the GPU on the host, and readies the ones that
-// have waited long enough.
+// askAtOnce is how many waits are asked for before the thread looks for something else
+// to do: a query costs as much as a tenth of a launch, and a thousand may wait.
+const askAtOnce = 16
+
+// ask polls for those who wait for the GPU on the host, in turn, and readies the ones
+// that have waited long enough.
 func (t *Thread) ask() (some bool) {
-	kept := t.polls[:0]
-	for _, s := range t.polls {
+	for range min(t.polls.len(), askAtOnce) {
+		s := t.polls.take(0)
 		if s.poll == nil {
-			continue // given up
+			s.polled = false // given up
+			continue
 		}
 		done, err := s.poll()
 		if !done && err == nil {
-			kept = append(kept, s)
+			t.polls.push(s)
 			continue
 		}
-		s.poll, s.pollErr = nil, err
-		s.unpark()
+		s.polled, s.poll, s.pollErr = false, nil, err
+		t.resumeSoon(s)
 		some = true
 	}
-	clear(t.polls[len(kept):])
-	t.polls = kept
+	if some && t.quiet {
+		t.spinLimit = afterPark(t.sys.policy, t.spinLimit, time.Since(t.asking))
+	}
 	return some
 }
 
 // polling enters s among those for whom the loop asks.
 func (t *Thread) polling(s *Stream) {
-	for _, other := range t.polls {
-		if other == s {
-			return
-		}
+	t.asking = time.Now()
+	if !s.polled {
+		s.polled = true
+		t.polls.push(s)
 	}
-	t.polls = append(t.polls, s)
 }
 
-// The pauses between two polls grow from the one to the other.
-const (
-	firstPause = 5 * time.Microsecond
-	lastPause  = 500 * time.Microsecond
-)
+// resumeSoon is unpark, on the thread itself: it needs neither lock nor wake-up.
+func (t *Thread) resumeSoon(s *Stream) {
+	s.ready.Store(true)
+	if s.up.Load() && s.queued.CompareAndSwap(false, true) {
+		t.ready.push(s)
+	}
+}
 
 // park waits for a post, or for the time of the next poll.
 func (t *Thread) park() {
-	t.parked.Store(true)
-	defer t.parked.Store(false)
 	t.d.Working(-1)
 	defer t.d.Working(1)
-	if t.incoming.Load() > 0 {
-		return // posted before we could be seen to be parked
-	}
-	if len(t.polls) == 0 {
-		began := time.Now()
-		<-t.wake
-		t.spinLimit = afterPark(t.sys.policy, t.spinLimit, time.Since(began))
+	began := time.Now()
+	if t.polls.len() > 0 {
+		t.pause(pauseAfter(t.sys.policy, began.Sub(t.asking)))
 		return
 	}
-	t.pause = min(max(2*t.pause, firstPause), lastPause)
-	t.timer.Reset(t.pause)
+	defer t.sleep.Store(awake)
+	if t.asleep(parked) {
+		<-t.wake
+		t.spinLimit = afterPark(t.sys.policy, t.spinLimit, time.Since(began))
+	}
+}
+
+// asleep says how the thread is about to sleep, and reports whether it may: what was
+// posted before that could be seen wakes nobody.
+func (t *Thread) asleep(how int32) bool {
+	t.sleep.Store(how)
+	return t.incoming.Load() == 0
+}
+
+// pause waits for a post, at most for d.
+func (t *Thread) pause(d time.Duration) {
+	defer t.sleep.Store(awake)
+	defer nappers.Add(-1)
+	if nappers.Add(1) <= t.sys.mayNap {
+		if t.asleep(napping) {
+			nap(&t.sleep, napping, d)
+		}
+		return
+	}
+	if !t.asleep(parked) {
+		return
+	}
+	t.timer.Reset(d)
 	select {
 	case <-t.wake:
 		t.timer.Stop()

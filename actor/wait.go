@@ -27,10 +27,7 @@ func (w *waiter) wakeFrom(t *Thread) {
 	switch {
 	case w == nil:
 	case t != nil && w.s != nil && w.s.t == t:
-		w.s.ready.Store(true)
-		if w.s.up.Load() && w.s.queued.CompareAndSwap(false, true) {
-			t.ready.push(w.s)
-		}
+		t.resumeSoon(w.s)
 	default:
 		w.wake()
 	}
