@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/gpuactor/gpuactor/device"
 )
 
 // A hand-off puts the receiver's stream behind the giver's: with one wait, and none
@@ -207,5 +209,37 @@ func TestOrdered(t *testing.T) {
 	r.ok(far.take(b.Handle))
 	if Ordered(handles(b.Handle)) {
 		t.Error("a foreign buffer, which the owner's stream has not touched")
+	}
+}
+
+// However a flight ends, the event that was held for it is let go: the rig says what
+// is left.
+func TestTheEventGoesWithTheFlight(t *testing.T) {
+	for name, end := range map[string]func(r *rig, from, to, far *user, b Buf[uint32]){
+		"taken":                   func(r *rig, from, to, far *user, b Buf[uint32]) { r.ok(to.take(b.Handle)) },
+		"taken by its own stream": func(r *rig, from, to, far *user, b Buf[uint32]) { r.ok(from.take(b.Handle)) },
+		"taken elsewhere":         func(r *rig, from, to, far *user, b Buf[uint32]) { r.ok(far.take(b.Handle)) },
+		"returned":                func(r *rig, from, to, far *user, b Buf[uint32]) { Return(handles(b.Handle)) },
+		"dropped":                 func(r *rig, from, to, far *user, b Buf[uint32]) { Drop(handles(b.Handle)) },
+		"its owner ended":         func(r *rig, from, to, far *user, b Buf[uint32]) { from.end(); Drop(handles(b.Handle)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 0)
+			from, to, far := r.user(r.devs[0], "from"), r.user(r.devs[0], "to"), r.user(r.devs[1], "far")
+			g := r.gate()
+			b, err := New[uint32](from, 16)
+			r.ok(err)
+			g.hold(from)
+			r.ok(from.fill(b, 1))
+			r.ok(from.give(b.Handle))
+			if b.x.held == (device.Hold{}) {
+				t.Fatal("no event is held: the test shows nothing")
+			}
+			end(r, from, to, far, b)
+			if b.x.held != (device.Hold{}) {
+				t.Error("the event is still held")
+			}
+			g.open()
+		})
 	}
 }

@@ -72,6 +72,9 @@ func (r *rig) close() {
 			r.Errorf("%v: %d streams are left", d, n)
 		}
 		r.ok(d.Close())
+		if n := d.Events(); n != 0 {
+			r.Errorf("%v: %d events are left", d, n)
+		}
 	}
 	r.ok(r.rt.Close())
 	if n := Live(); n != r.live {
