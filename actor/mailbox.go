@@ -1,6 +1,7 @@
 package actor
 
 import (
+	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -24,12 +25,24 @@ type mailbox struct {
 	senders  waitQueue // of those who wait for credit
 	watched  []*PID    // who has asked to be told of the end
 
-	queued atomic.Int32 // in both queues, so that an empty mailbox is seen without the lock
+	posted atomic.Uint32 // which of the queues have something, to be seen without mu; written under it
+	wanted atomic.Bool   // somebody waits for credit
+
+	// Of the actor's thread: it takes all of user at once, so that sender and receiver
+	// meet under mu once for many messages.
+	taken queue[any]
+	left  atomic.Int32 // length of taken, which is credit that is still used
 
 	invoker proto.MessageInvoker
 	ended   bool          // see over; the actor's thread's
 	process proto.Process // ours in the registry, which tells our end from a namesake's life
 }
+
+// The bits of posted.
+const (
+	systemBit = 1 << iota
+	userBit
+)
 
 // RegisterHandlers is part of protoactor's Mailbox; the dispatcher is not used,
 // since the actor's own thread runs it.
@@ -46,8 +59,11 @@ func (m *mailbox) Start() {
 func (m *mailbox) UserMessageCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.user.len()
+	return m.users()
 }
+
+// users is, under mu, how many messages are queued.
+func (m *mailbox) users() int { return m.user.len() + int(m.left.Load()) }
 
 // PostUserMessage is part of protoactor's Mailbox. It runs on the sender's goroutine.
 func (m *mailbox) PostUserMessage(message any) {
@@ -56,11 +72,16 @@ func (m *mailbox) PostUserMessage(message any) {
 		m.s.sys.log.Warn("actor: dropped", "message", "nil", "to", pidName(m.s.ref.pid))
 		return
 	}
-	if batch, ok := content.(proto.MessageBatch); ok {
+	plan := planOf(reflect.TypeOf(content))
+	if plan.batch {
 		// The elements, and not the batch itself after them.
-		for _, one := range batch.GetMessages() {
+		for _, one := range content.(proto.MessageBatch).GetMessages() {
 			m.PostUserMessage(&proto.MessageEnvelope{Message: one, Sender: sender})
 		}
+		return
+	}
+	if plan.nothing() {
+		m.enqueue(message, false)
 		return
 	}
 	if err := m.s.sys.handOver(content); err != nil {
@@ -84,7 +105,7 @@ func (m *mailbox) enqueue(message any, credited bool) {
 		return
 	}
 	m.user.push(message)
-	m.queued.Add(1)
+	m.note(userBit)
 	m.mu.Unlock()
 	m.s.schedule()
 }
@@ -122,7 +143,7 @@ func (m *mailbox) PostSystemMessage(message any) {
 		return
 	}
 	m.system.push(message)
-	m.queued.Add(1)
+	m.note(systemBit)
 	m.mu.Unlock()
 	if isEnd(message) {
 		m.s.endLife() // now: the actor may be waiting for it outside the library
@@ -130,34 +151,49 @@ func (m *mailbox) PostSystemMessage(message any) {
 	m.s.schedule()
 }
 
+// note says, under mu, that a queue has something.
+func (m *mailbox) note(bit uint32) {
+	if p := m.posted.Load(); p&bit == 0 {
+		m.posted.Store(p | bit)
+	}
+}
+
+// popSystem takes a system message. Only the actor's thread does.
 func (m *mailbox) popSystem() (any, bool) {
-	if m.queued.Load() == 0 {
+	if !m.hasSystem() {
 		return nil, false
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	msg, ok := m.system.pop()
-	if ok {
-		m.queued.Add(-1)
+	if m.system.len() == 0 {
+		m.posted.Store(m.posted.Load() &^ systemBit)
 	}
 	return msg, ok
 }
 
-// popUser takes a message, and gives its credit to somebody who waits for one.
+// popUser takes a message, and gives its credit to somebody who waits for one. Only
+// the actor's thread does.
 func (m *mailbox) popUser() (any, bool) {
-	if m.queued.Load() == 0 {
-		return nil, false
+	if m.taken.len() == 0 {
+		if m.posted.Load()&userBit == 0 {
+			return nil, false
+		}
+		m.mu.Lock()
+		m.user, m.taken = m.taken, m.user
+		m.left.Store(int32(m.taken.len()))
+		m.posted.Store(m.posted.Load() &^ userBit)
+		m.mu.Unlock()
 	}
-	m.mu.Lock()
-	msg, ok := m.user.pop()
-	var next *waiter
-	if ok {
-		m.queued.Add(-1)
-		next = m.credit()
+	msg, _ := m.taken.pop()
+	m.left.Store(int32(m.taken.len()))
+	if m.wanted.Load() {
+		m.mu.Lock()
+		next := m.credit()
+		m.mu.Unlock()
+		next.wakeFrom(nil)
 	}
-	m.mu.Unlock()
-	next.wakeFrom(nil)
-	return msg, ok
+	return msg, true
 }
 
 // credit finds, under mu, who waits for a credit that there is now.
@@ -165,19 +201,20 @@ func (m *mailbox) credit() *waiter {
 	if m.full() {
 		return nil
 	}
-	return m.senders.pop()
+	w := m.senders.pop()
+	m.wanted.Store(m.senders.first != nil)
+	return w
 }
 
 // full reports, under mu, whether there is no credit left.
-func (m *mailbox) full() bool { return m.user.len()+m.promised >= mailboxBound && !m.closed }
+func (m *mailbox) full() bool { return m.users()+m.promised >= mailboxBound && !m.closed }
 
 // take takes a credit where there is one, and otherwise enters w among those who
 // wait for one. It fails where the actor has ended.
 func (m *mailbox) take(w *waiter) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.full() {
-		m.senders.add(w)
+	if m.full() && m.enlist(w) {
 		return false, nil
 	}
 	if w.q == &m.senders {
@@ -188,6 +225,14 @@ func (m *mailbox) take(w *waiter) (bool, error) {
 	}
 	m.promised++
 	return true, nil
+}
+
+// enlist enters w, under mu, among those who wait for credit, and reports whether it
+// has to (A3): the thread may have handled a message before it could see that w waits.
+func (m *mailbox) enlist(w *waiter) bool {
+	m.senders.add(w)
+	m.wanted.Store(true)
+	return m.full()
 }
 
 // overdraw takes a credit that is not there.
@@ -217,18 +262,18 @@ func (m *mailbox) leave(w *waiter) {
 	next.wakeFrom(nil)
 }
 
+// empty reports whether nothing is queued. Only the actor's thread may ask.
 func (m *mailbox) empty() bool {
-	return m.queued.Load() == 0
+	return m.posted.Load() == 0 && m.taken.len() == 0
 }
 
-func (m *mailbox) hasSystem() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.system.len() > 0
-}
+func (m *mailbox) hasSystem() bool { return m.posted.Load()&systemBit != 0 }
 
 // ends reports whether a Stop or a Restart is queued.
 func (m *mailbox) ends() bool {
+	if !m.hasSystem() {
+		return false
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.system.len() {

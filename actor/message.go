@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	proto "github.com/asynkron/protoactor-go/actor"
@@ -71,13 +72,14 @@ func (s *Stream) send(to *PID, message, envelope any) error {
 
 // carries lists the buffers that a message carries, and refuses what may not be sent.
 func carries(to *PID, process proto.Process, mail *mailbox, message any, hs *buffer.Handles) error {
-	switch message.(type) {
-	case nil:
+	if message == nil {
 		return errNilMessage
-	case proto.MessageBatch:
+	}
+	p := planOf(reflect.TypeOf(message))
+	if p.batch {
 		return errBatch
 	}
-	if err := collect(message, hs); err != nil {
+	if err := p.collect(message, hs); err != nil {
 		return err
 	}
 	if _, answer := process.(*inquiry); hs.Len() > 0 && mail == nil && !answer {
@@ -266,63 +268,72 @@ func (sys *System) handOver(message any) error {
 
 // messagePlan is how the buffers in messages of one dynamic type are found.
 type messagePlan struct {
+	of      reflect.Type
+	err     error // why such a message cannot be sent
+	batch   bool
+	carries bool
 	carrier bool
 	plan    buffer.Plan
 }
 
-var plans sync.Map // reflect.Type → *messagePlan, or error
+var (
+	plans sync.Map // reflect.Type → *messagePlan
 
-var carrierType = reflect.TypeFor[buffer.Carrier]()
+	// recent are plans of types that were asked for not long ago, each at the place
+	// that its type has. A message asks several times on its way, and the map costs
+	// more than the rest of it.
+	recent [64]atomic.Pointer[messagePlan]
+)
 
-// planOf is nil for a type whose messages carry no buffers.
-func planOf(t reflect.Type) (*messagePlan, error) {
-	if t == nil {
-		return nil, nil
+var (
+	carrierType = reflect.TypeFor[buffer.Carrier]()
+	batchType   = reflect.TypeFor[proto.MessageBatch]()
+)
+
+// planOf is the plan for messages of the type t, which is not nil.
+func planOf(t reflect.Type) *messagePlan {
+	// The second word of an interface with a *rtype in it is the type's address.
+	at := &recent[uintptr((*[2]unsafe.Pointer)(unsafe.Pointer(&t))[1])/64%uintptr(len(recent))]
+	if p := at.Load(); p != nil && p.of == t {
+		return p
 	}
-	if p, ok := plans.Load(t); ok {
-		switch p := p.(type) {
-		case error:
-			return nil, p
-		case *messagePlan:
-			return p, nil
-		}
+	v, ok := plans.Load(t)
+	if !ok {
+		v, _ = plans.LoadOrStore(t, makePlan(t))
 	}
-	p, err := makePlan(t)
-	if err != nil {
-		plans.Store(t, err)
-	} else {
-		plans.Store(t, p)
-	}
-	return p, err
+	p := v.(*messagePlan)
+	at.Store(p)
+	return p
 }
 
-func makePlan(t reflect.Type) (*messagePlan, error) {
+func makePlan(t reflect.Type) *messagePlan {
+	p := &messagePlan{of: t, batch: t.Implements(batchType)}
 	if t.Implements(carrierType) {
-		return &messagePlan{carrier: true}, nil
+		p.carrier, p.carries = true, true
+		return p
 	}
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	plan, err := buffer.PlanFor(t)
 	if err != nil {
-		return nil, errors.Join(errors.New("actor: a message type"), err)
+		p.err = errors.Join(errors.New("actor: a message type"), err)
+		return p
 	}
-	if !plan.Carries() {
-		return nil, nil
-	}
-	return &messagePlan{plan: plan}, nil
+	p.plan, p.carries = plan, plan.Carries()
+	return p
 }
 
-func (p *messagePlan) collect(message any, h *buffer.Handles) (err error) {
-	if p.carrier {
-		defer func() {
-			// Whose thread this is has nothing to do with the message's mistake.
-			if v := recover(); v != nil {
-				err = fmt.Errorf("actor: %T.Carry panicked: %v", message, v)
-			}
-		}()
-		message.(buffer.Carrier).Carry(h)
-		return nil
+// nothing reports whether such messages carry no buffers.
+func (p *messagePlan) nothing() bool { return !p.carries && p.err == nil }
+
+// collect lists the buffers that a message of the plan's type carries.
+func (p *messagePlan) collect(message any, h *buffer.Handles) error {
+	switch {
+	case p.err != nil || !p.carries:
+		return p.err
+	case p.carrier:
+		return carry(message, h)
 	}
 	// The second word of an interface points to the value, of a pointer it is
 	// the pointer itself: to the fields in either case. A type with a buffer in
@@ -333,11 +344,26 @@ func (p *messagePlan) collect(message any, h *buffer.Handles) (err error) {
 	return nil
 }
 
+func carry(message any, h *buffer.Handles) (err error) {
+	defer func() {
+		// Whose thread this is has nothing to do with the message's mistake.
+		if v := recover(); v != nil {
+			err = fmt.Errorf("actor: %T.Carry panicked: %v", message, v)
+		}
+	}()
+	message.(buffer.Carrier).Carry(h)
+	return nil
+}
+
+// carriesNone reports whether a message is of a type that carries no buffers.
+func carriesNone(message any) bool {
+	return message == nil || planOf(reflect.TypeOf(message)).nothing()
+}
+
 // collect lists the buffers that a message carries.
 func collect(message any, h *buffer.Handles) error {
-	p, err := planOf(reflect.TypeOf(message))
-	if err != nil || p == nil {
-		return err
+	if message == nil {
+		return nil
 	}
-	return p.collect(message, h)
+	return planOf(reflect.TypeOf(message)).collect(message, h)
 }

@@ -3,7 +3,6 @@ package actor
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"sync"
 
 	proto "github.com/asynkron/protoactor-go/actor"
@@ -184,7 +183,7 @@ func (q *inquiry) failure(answer any) error {
 // and look to everybody as if they had been given.
 func (s *Stream) refuseBuffers(next proto.SenderFunc) proto.SenderFunc {
 	return func(c proto.SenderContext, to *PID, e *proto.MessageEnvelope) {
-		if p, err := planOf(reflect.TypeOf(e.Message)); p == nil && err == nil {
+		if carriesNone(e.Message) {
 			next(c, to, e)
 			return
 		}

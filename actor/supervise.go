@@ -87,6 +87,9 @@ func (s *Stream) layToRest() {
 
 // receive makes the actor the owner of what a message carries.
 func (s *Stream) receive(content any) error {
+	if carriesNone(content) {
+		return nil
+	}
 	s.handles.Reset()
 	if err := collect(content, &s.handles); err != nil || s.handles.Len() == 0 {
 		return err
