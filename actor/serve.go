@@ -12,11 +12,12 @@ const burst = 64
 // serve gives an actor its turn: requests from other threads, then its own code,
 // then the driver gets what was issued.
 func (t *Thread) serve(s *Stream) {
-	s.queued.Store(false)
 	if s.dead {
 		return
 	}
-	s.runTasks()
+	if s.asks.Load() > 0 {
+		t.serveTasks(s)
+	}
 	if s.fn != nil {
 		t.serveFunction(s)
 	} else {
@@ -25,7 +26,22 @@ func (t *Thread) serve(s *Stream) {
 	t.settle(s)
 }
 
-// settle submits what the turn left, and buries the actor where it has ended.
+// serveTasks serves the requests of others. A task that calls runtime.Goexit ends the
+// turn, and nothing else.
+func (t *Thread) serveTasks(s *Stream) {
+	served := false
+	defer func() {
+		if !served {
+			t.settle(s)
+		}
+	}()
+	s.runTasks()
+	served = true
+}
+
+// settle ends a turn: what it left is submitted, the actor is buried where it has
+// ended, and queued where there is more for it. Until here it counts as queued, so
+// that who posts to an actor that runs touches nothing of its thread.
 func (t *Thread) settle(s *Stream) {
 	if s.cuda.Unsettled() {
 		if _, err := s.cuda.Flush(false); err != nil {
@@ -34,7 +50,28 @@ func (t *Thread) settle(s *Stream) {
 	}
 	if !s.live && s.mail.over() {
 		t.bury(s)
+		return
 	}
+	s.queued.Store(false)
+	if s.wants() && s.queued.CompareAndSwap(false, true) { // A3: after the store, or what came before it were missed
+		if t.incoming.Load() > 0 {
+			t.take() // who was posted meanwhile comes first
+		}
+		t.ready.push(s)
+	}
+}
+
+// wants reports whether there is something that the actor's next turn would do.
+func (s *Stream) wants() bool {
+	switch {
+	case s.asks.Load() > 0:
+		return true
+	case s.fn != nil:
+		return !s.mail.empty() || s.live && s.ready.Load()
+	case s.parked:
+		return s.ready.Load() || s.mail.ends() && s.outlives()
+	}
+	return !s.mail.empty() && (!s.suspended || s.mail.hasSystem()) && !s.mail.over()
 }
 
 // resume runs the actor's coroutine until it yields or ends.
@@ -71,9 +108,6 @@ func (t *Thread) serveFunction(s *Stream) {
 		case s.live && s.ready.Swap(false):
 			t.resume(s)
 		default:
-			if !s.mail.empty() {
-				s.schedule() // the burst ended before the mailbox did
-			}
 			return
 		}
 		if !s.co.alive() {
@@ -187,7 +221,7 @@ func (a functionActor) Receive(ctx Context) {
 // the mailbox itself, so that a handler may block anywhere.
 func (t *Thread) serveMessages(s *Stream) {
 	if s.parked {
-		if s.mail.ends() && !s.ended.Load() {
+		if s.mail.ends() && s.outlives() {
 			s.endLife() // one that began after the message was posted
 		}
 		if !s.ready.Swap(false) {
@@ -198,9 +232,14 @@ func (t *Thread) serveMessages(s *Stream) {
 		s.co.begin(s.handle)
 	}
 	t.resume(s)
-	if !s.parked && !s.mail.empty() && (!s.suspended || s.mail.hasSystem()) && !s.mail.over() {
-		s.schedule() // the burst ended before the mailbox did
-	}
+}
+
+// outlives reports whether the actor's context goes on although a Stop or a Restart
+// is queued, which shall end it.
+func (s *Stream) outlives() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.stopping && s.ctx.Err() == nil
 }
 
 // handle is the coroutine of an actor in message style.
@@ -299,7 +338,6 @@ func (t *Thread) afterGoexit() {
 		t.functionEnded(s)
 	} else {
 		s.failed(s.handling, ErrGoexit)
-		s.schedule()
 	}
 	t.settle(s)
 }
