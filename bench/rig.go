@@ -32,8 +32,7 @@ type Rig struct {
 	null  *null.Runtime
 	halls map[setup]*hall
 
-	seed   uint32  // of the last block that was copied
-	memory float64 // of an actor, once it has been measured
+	seed uint32 // of the last block that was copied
 }
 
 // setup is what systems differ in.

@@ -5,15 +5,21 @@ import (
 	"os"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
-// cpuTime is the CPU time that the process has used.
-func cpuTime() (time.Duration, error) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, fmt.Errorf("bench: CPU time: %w", err)
+// threadID is the calling thread.
+func threadID() int { return syscall.Gettid() }
+
+// threadTime is the CPU time that a thread of the process has used.
+func threadTime(id int) (time.Duration, error) {
+	const ofThread, scheduled = 4, 2
+	var t syscall.Timespec
+	clock := ^id<<3 | ofThread | scheduled
+	if _, _, err := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&t)), 0); err != 0 {
+		return 0, fmt.Errorf("bench: CPU time of thread %d: %w", id, err)
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
+	return time.Duration(t.Nano()), nil
 }
 
 // residentBytes is the memory of the process that is in RAM.

@@ -9,6 +9,8 @@ import (
 
 var errUsage = errors.New("bench: what the process uses is read on Linux only")
 
-func cpuTime() (time.Duration, error) { return 0, errUsage }
+func threadID() int { return 0 }
+
+func threadTime(int) (time.Duration, error) { return 0, errUsage }
 
 func residentBytes() (uint64, error) { return 0, errUsage }

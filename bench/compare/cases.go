@@ -224,7 +224,7 @@ func memory() []benchCase {
 func crowds() []benchCase {
 	return []benchCase{
 		{
-			name: "idle-100", title: "CPU time of 100 idle actors on threads of their own, of one core",
+			name: "idle-100", title: "CPU time of the threads of 100 idle actors, of one core",
 			sides: []string{"go-balanced", "go-latency", "go-frugal"},
 			goals: []goal{absolute("go-balanced", 1), absolute("go-frugal", 0.1)}, limit: says("none"),
 		},
@@ -238,7 +238,7 @@ func crowds() []benchCase {
 			sides: []string{"c", "c-4", "go"}, goals: []goal{atLeast("go", 0.95, "c"), atLeast("go", 0.95, "c-4")},
 			limit: says("the driver's lock"),
 		},
-		{name: "thousand-memory", title: "memory of the process for each of 1,000 actors, with the driver's", sides: []string{"go"}},
+		{name: "thousand-memory", title: "memory of a fresh process for each of 1,000 actors, with the driver's", sides: []string{"go-fresh"}},
 	}
 }
 

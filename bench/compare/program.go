@@ -60,6 +60,9 @@ func command(sides, side string, quick bool) (name string, args []string) {
 	return name, args
 }
 
+// fresh reports whether each round of a side needs a process that has done nothing before.
+func fresh(side string) bool { return strings.HasSuffix(side, "-fresh") }
+
 // run runs one round.
 func (p *programs) run(name, side string) bench.Result {
 	began := time.Now()
@@ -73,6 +76,9 @@ func (p *programs) run(name, side string) bench.Result {
 
 func (p *programs) ask(name, side string) (res bench.Result, err error) {
 	prog, args := command(p.sides, side, p.quick)
+	if fresh(side) {
+		prog = side
+	}
 	live := p.live[prog]
 	if live == nil {
 		if live, err = start(args, p.stderr); err != nil {
@@ -89,8 +95,8 @@ func (p *programs) ask(name, side string) (res bench.Result, err error) {
 		delete(p.live, prog)
 		return res, fmt.Errorf("%s: %w", prog, err)
 	}
-	if res.Error != "" {
-		live.kill() // the next round shall not find what this one broke
+	if res.Error != "" || fresh(side) {
+		live.kill() // the next round shall not find what this one left
 		delete(p.live, prog)
 	}
 	if res.Case != name || res.Side != side {

@@ -149,3 +149,34 @@ func TestProgramThatEnds(t *testing.T) {
 		t.Errorf("a program that is not there: %+v", res)
 	}
 }
+
+// A round that needs a fresh process has one, and the others keep theirs.
+func TestFreshProcesses(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no shell")
+	}
+	dir := t.TempDir()
+	script := "#!/bin/sh\nwhile read -r c s; do echo \"{\\\"case\\\":\\\"$c\\\",\\\"side\\\":\\\"$s\\\",\\\"value\\\":$$}\"; done\n"
+	if err := os.WriteFile(filepath.Join(dir, "side"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := launch(dir, false, io.Discard)
+	defer p.close()
+	pids := func(side string) (first, second float64) {
+		var v [2]float64
+		for i := range v {
+			r := p.run("x", side)
+			if r.Error != "" {
+				t.Fatal(r.Error)
+			}
+			v[i] = r.Value
+		}
+		return v[0], v[1]
+	}
+	one, two := pids("go")
+	three, four := pids("go-fresh")
+	again, _ := pids("go")
+	if one != two || one != again || three == four || three == one || four == one {
+		t.Errorf("processes %v %v, fresh %v %v, then %v", one, two, three, four, again)
+	}
+}
