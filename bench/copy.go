@@ -150,74 +150,6 @@ func copies(s *actor.Stream, w way, bytes, n int, seed uint32) (float64, error) 
 	return float64(bytes*n) / float64(took.Nanoseconds()), host.Release(s)
 }
 
-// fromSlice uploads an ordinary slice, one upload after the other is there.
-func fromSlice(bytes, n int) func(*Rig) (float64, error) {
-	return func(r *Rig) (float64, error) {
-		h, err := r.hall(setup{})
-		if err != nil {
-			return 0, err
-		}
-		n, bytes := n, r.small(bytes)
-		if r.Quick {
-			n = 2
-		}
-		source := make([]uint32, bytes/4)
-		for i := range source {
-			source[i] = 1 // it is there, as a program's own data is
-		}
-		var took time.Duration
-		g, cancel := h.group()
-		defer cancel()
-		g.Go("uploader", h.Device(0), func(s *actor.Stream) error {
-			for i := range n + 1 {
-				stamp(source, uint32(i))
-				began := time.Now()
-				b, err := transfer.FromSlice(s, source)
-				if err != nil {
-					return err
-				}
-				if err := s.Synchronize(); err != nil {
-					return err
-				}
-				if i > 0 { // the first one finds no pinned memory
-					took += time.Since(began)
-				}
-				if i == n {
-					if err := checkBlock(s, b, uint32(i)); err != nil {
-						return err
-					}
-				}
-				if err := b.Release(s); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err := g.Wait(); err != nil {
-			return 0, err
-		}
-		return float64(bytes*n) / float64(took.Nanoseconds()), nil
-	}
-}
-
-func checkBlock(s *actor.Stream, b buffer.Buf[uint32], seed uint32) error {
-	host, err := buffer.NewHost[uint32](s, b.Len())
-	if err != nil {
-		return err
-	}
-	if err := transfer.Download(s, host, b); err != nil {
-		return err
-	}
-	words, err := host.Slice(s)
-	if err != nil {
-		return err
-	}
-	if err := checkStamp(words, seed); err != nil {
-		return err
-	}
-	return host.Release(s)
-}
-
 // pullBatch is how many buffers are pulled between two waits.
 const pullBatch = 32
 
@@ -343,7 +275,6 @@ func waiting(h *hall, g *actor.Group, done <-chan struct{}) *actor.Ref {
 
 func copyRounds() []Round {
 	all := []Round{
-		{"upload-slice-64MiB", "go", Gigabytes, fromSlice(64*MiB, 8)},
 		{"pull", "go-idle", Nanoseconds, pull(actor.Balanced, 1600, nil)},
 		{"pull", "go-parked", Nanoseconds, pull(actor.Frugal, 1600, waiting)},
 		{"pull", "go-spinning", Nanoseconds, pull(actor.Latency, 1600, waiting)},

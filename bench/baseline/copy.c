@@ -72,60 +72,132 @@ static double up(const struct round *r) { return bandwidth(r, UP); }
 static double down(const struct round *r) { return bandwidth(r, DOWN); }
 static double across(const struct round *r) { return bandwidth(r, ACROSS); }
 
-// from_slice uploads ordinary memory, one upload after the other is there: one
-// memcpy into pinned memory, overlapped with the copy of the chunk before.
+// Ordinary memory goes through pinned chunks, so that a memcpy overlaps with the copy
+// of another chunk; one move after the other is there.
 #define CHUNK (1 << 20)
 #define STAGES 4
 
-static double from_slice(const struct round *r) {
-	static char *source;
-	static size_t have;
-	if (have < r->bytes) {
-		free(source);
-		source = malloc(have = r->bytes);
-		if (!source)
-			fail("no memory");
-		memset(source, 1, have); // it is there, as a program's own data is
-	}
-	char *stage = pinned(r->bytes < STAGES * CHUNK ? STAGES * CHUNK : r->bytes);
-	CUstream s = new_stream();
-	CUevent sent[STAGES];
+struct stages {
+	char *memory;
+	CUstream stream;
+	CUevent copied[STAGES];
+};
+
+static struct stages new_stages(size_t bytes) {
+	struct stages s = {.memory = pinned(bytes < STAGES * CHUNK ? STAGES * CHUNK : bytes), .stream = new_stream()};
 	for (int i = 0; i < STAGES; i++)
-		sent[i] = new_event();
+		s.copied[i] = new_event();
+	return s;
+}
+
+static void destroy_stages(struct stages *s) {
+	for (int i = 0; i < STAGES; i++)
+		OK(cuEventDestroy(s->copied[i]));
+	OK(cuStreamDestroy(s->stream));
+}
+
+static size_t length(size_t bytes, size_t at) { return bytes - at < CHUNK ? bytes - at : CHUNK; }
+
+static void await(CUevent e) {
+	CUresult done;
+	while ((done = cuEventQuery(e)) == CUDA_ERROR_NOT_READY)
+		relax();
+	OK(done);
+}
+
+// upload brings ordinary memory to the device: memcpy into a stage, then its copy.
+static void upload(struct stages *s, CUdeviceptr p, const char *source, size_t bytes) {
+	long i = 0;
+	for (size_t at = 0; at < bytes; at += CHUNK, i++) {
+		int j = i % STAGES;
+		char *stage = s->memory + (size_t)j * CHUNK;
+		size_t n = length(bytes, at);
+		if (i >= STAGES)
+			await(s->copied[j]);
+		memcpy(stage, source + at, n);
+		OK(cuMemcpyHtoDAsync(p + at, stage, n, s->stream));
+		OK(cuEventRecord(s->copied[j], s->stream));
+	}
+	OK(cuStreamSynchronize(s->stream));
+}
+
+// download brings it back: all stages but the one that is emptied are being filled.
+static void download(struct stages *s, char *to, CUdeviceptr p, size_t bytes) {
+	size_t asked = 0;
+	for (size_t at = 0; at < bytes; at += CHUNK) {
+		for (; asked < bytes && asked < at + STAGES * CHUNK; asked += CHUNK) {
+			int j = asked / CHUNK % STAGES;
+			OK(cuMemcpyDtoHAsync(s->memory + (size_t)j * CHUNK, p + asked, length(bytes, asked), s->stream));
+			OK(cuEventRecord(s->copied[j], s->stream));
+		}
+		int j = at / CHUNK % STAGES;
+		await(s->copied[j]);
+		memcpy(to + at, s->memory + (size_t)j * CHUNK, length(bytes, at));
+	}
+}
+
+// ordinary is memory that is there, as a program's own data is.
+static char *ordinary(size_t bytes) {
+	static char *block;
+	static size_t have;
+	if (have < bytes) {
+		free(block);
+		block = malloc(have = bytes);
+		if (!block)
+			fail("no memory");
+		memset(block, 1, have);
+	}
+	return block;
+}
+
+static double from_slice(const struct round *r) {
+	char *source = ordinary(r->bytes);
+	struct stages s = new_stages(r->bytes);
 	CUdeviceptr p = device_memory(r->bytes);
 	double t = 0;
-	long rounds = r->n;
-	for (long k = -1; k < rounds; k++) {
+	for (long k = -1; k < r->n; k++) {
 		stamp((unsigned *)source, r->bytes / 4, k);
 		double began = now();
-		long i = 0;
-		for (size_t at = 0; at < r->bytes; at += CHUNK, i++) {
-			int j = i % STAGES;
-			size_t n = r->bytes - at < CHUNK ? r->bytes - at : CHUNK;
-			if (i >= STAGES) {
-				CUresult done;
-				while ((done = cuEventQuery(sent[j])) == CUDA_ERROR_NOT_READY)
-					relax();
-				OK(done);
-			}
-			memcpy(stage + (size_t)j * CHUNK, source + at, n);
-			OK(cuMemcpyHtoDAsync(p + at, stage + (size_t)j * CHUNK, n, s));
-			OK(cuEventRecord(sent[j], s));
-		}
-		OK(cuStreamSynchronize(s));
+		upload(&s, p, source, r->bytes);
 		if (k >= 0)
 			t += now() - began;
+		memset(s.memory, 0, r->bytes);
+		OK(cuMemcpyDtoHAsync(s.memory, p, r->bytes, s.stream));
+		OK(cuStreamSynchronize(s.stream));
+		check_stamp((unsigned *)s.memory, r->bytes / 4, k);
 	}
-	memset(stage, 0, r->bytes);
-	OK(cuMemcpyDtoHAsync(stage, p, r->bytes, s));
-	OK(cuStreamSynchronize(s));
-	check_stamp((unsigned *)stage, r->bytes / 4, rounds - 1);
-	for (int i = 0; i < STAGES; i++)
-		OK(cuEventDestroy(sent[i]));
-	OK(cuStreamDestroy(s));
+	destroy_stages(&s);
 	OK(cuMemFree(p));
-	return (double)r->bytes * rounds / t;
+	return (double)r->bytes * r->n / t;
 }
+
+static double to_memory(const struct round *r, int fresh) {
+	char *host = ordinary(r->bytes);
+	struct stages s = new_stages(r->bytes);
+	CUdeviceptr p = device_memory(r->bytes);
+	double t = 0;
+	for (long k = -1; k < r->n; k++) {
+		stamp((unsigned *)host, r->bytes / 4, k);
+		upload(&s, p, host, r->bytes);
+		stamp((unsigned *)host, r->bytes / 4, ~k); // what is there shall not pass for what comes
+		double began = now();
+		char *to = fresh ? malloc(r->bytes) : host;
+		if (!to)
+			fail("no memory");
+		download(&s, to, p, r->bytes);
+		if (k >= 0)
+			t += now() - began;
+		check_stamp((unsigned *)to, r->bytes / 4, k);
+		if (fresh)
+			free(to);
+	}
+	destroy_stages(&s);
+	OK(cuMemFree(p));
+	return (double)r->bytes * r->n / t;
+}
+
+static double to_slice(const struct round *r) { return to_memory(r, 0); }
+static double to_new_slice(const struct round *r) { return to_memory(r, 1); }
 
 // pull brings buffers to another context, by its three edges: the source's last
 // write before the copy, the destination's last use before it, the copy before the
@@ -202,6 +274,8 @@ const struct round copies[] = {
 	COPIES("256MiB", 256 << 20, 8, 128),
 	COPIES("1GiB", 1 << 30, 3, 32),
 	{"upload-slice-64MiB", "c", "GB/s", from_slice, 8, 64 << 20},
+	{"download-slice-64MiB", "c", "GB/s", to_slice, 8, 64 << 20},
+	{"download-slice-64MiB", "c-alloc", "GB/s", to_new_slice, 8, 64 << 20},
 	{"pull", "c", "ns", pull, 1600, 4 << 10},
 	{0},
 };

@@ -197,11 +197,19 @@ func copies() []benchCase {
 			cases = append(cases, c)
 		}
 	}
-	return append(cases, benchCase{
-		name: "upload-slice-64MiB", title: "an ordinary slice → device, each until it is there (C: one memcpy into pinned chunks, overlapped)",
-		sides: []string{"c", "go"}, goals: []goal{atLeast("go", 0.90, "c")},
-		limit: says("one core's memcpy, or PCIe"),
-	})
+	return append(cases,
+		benchCase{
+			name: "upload-slice-64MiB", title: "an ordinary slice → device, each until it is there",
+			sides: []string{"c", "go"}, goals: []goal{atLeast("go", 0.90, "c")},
+			limit: says("the cores' memcpy, or PCIe; C has one, overlapped with the copies"),
+		},
+		benchCase{
+			name: "download-slice-64MiB", title: "device → an ordinary slice, and into a new one",
+			sides: []string{"c", "go", "c-alloc", "go-alloc"},
+			goals: []goal{atLeast("go", 0.90, "c"), atLeast("go-alloc", 0.90, "c-alloc")},
+			limit: says("the cores' memcpy, or PCIe; new memory is also cleared"),
+		},
+	)
 }
 
 func memory() []benchCase {
