@@ -27,6 +27,7 @@ type goal struct {
 	least bool // the ratio shall be at least bound, else at most
 	times bool // the ratio is how many times we are better: them / us
 	bound float64
+	check bool // of the opponent itself: no goal of ours
 }
 
 // met decides.
@@ -38,6 +39,17 @@ func (g goal) met(ratio float64) bool {
 		return ratio <= 0
 	}
 	return ratio <= g.bound
+}
+
+// short is how many times its bound a ratio is: above 1 the goal is missed.
+func (g goal) short(ratio float64) float64 {
+	switch {
+	case g.least:
+		return g.bound / ratio
+	case len(g.them) == 0 && g.num == 0: // there is no bound to divide by
+		return 1 + ratio
+	}
+	return ratio / g.bound
 }
 
 // text is the goal for people; its numbers are in the side's unit.
@@ -60,7 +72,7 @@ func (g goal) text(unit string) string {
 		them = fmt.Sprintf("(%s + %s)", them, quantity(g.plus, unit))
 	}
 	if g.times {
-		return fmt.Sprintf("%s %s times as good as %s", sign, short(g.bound), them)
+		return fmt.Sprintf("%s %s × as good as %s", sign, short(g.bound), them)
 	}
 	return fmt.Sprintf("%s %.2f × %s", sign, g.bound, them)
 }

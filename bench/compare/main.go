@@ -6,6 +6,15 @@
 //	compare -sides DIR -case pipeline     the cases whose names begin so
 //	compare -sides DIR -json              the results as JSON on the standard output
 //
+// A result's JSON has date, gpu, driver, commit and cases. A case has case, title,
+// sides (of each: median, min, max and unit), limit, and goals: each with the side
+// that it is for, the ratio (the median of the ratios of the rounds), the goal, and
+// whether it was met; ratio and met are null where there was no value. The case's own
+// ratio, goal and met are those of the worst of its goals: one that was missed, by the
+// largest factor; else one without a value; else the one that was met by the smallest.
+// A goal with check is one of the opponent itself, and speaks for a case that has no
+// other.
+//
 // DIR holds the programs: side, baseline, and pytorch.py, for which python3 is on the
 // path. A run that is incomplete says so, and leaves no result behind.
 package main

@@ -6,7 +6,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"text/tabwriter"
+	"strings"
+	"unicode/utf8"
 )
 
 // short is a number with three digits that count.
@@ -32,23 +33,32 @@ func quantity(v float64, unit string) string {
 	return short(v) + " " + unit
 }
 
+// spread is the smallest and the largest value, with one unit where that does.
 func (s stat) spread() string {
-	return quantity(s.Min, s.Unit) + " – " + quantity(s.Max, s.Unit)
-}
-
-// verdict is the ratio, and whether the goal was met.
-func (e entry) verdict() (ratio, met string) {
-	switch {
-	case e.Met == nil:
-		return "", ""
-	case *e.Met:
-		return fmt.Sprintf("%.3f", *e.Ratio), "met"
+	low, high := quantity(s.Min, s.Unit), quantity(s.Max, s.Unit)
+	if number, unit, _ := strings.Cut(low, " "); strings.HasSuffix(high, " "+unit) {
+		low = number
 	}
-	return fmt.Sprintf("%.3f", *e.Ratio), "NOT MET"
+	return low + " – " + high
 }
 
-// printTable prints one row for each side of each case, and a goal in the row of the
-// side that it is for.
+// text is the ratio, and whether the goal was met.
+func (v verdict) text() (ratio, met string) {
+	if v.Met == nil {
+		return "", ""
+	}
+	ratio, met = fmt.Sprintf("%.3f", *v.Ratio), "NOT MET"
+	if *v.Ratio >= 100 {
+		ratio = short(*v.Ratio)
+	}
+	if *v.Met {
+		met = "met"
+	}
+	return ratio, met
+}
+
+// printTable prints a block for each case: a row for each side, with the goals that
+// are for it, and how far the machine allows to go.
 func printTable(w io.Writer, rep report) error {
 	if len(rep.Incomplete) > 0 {
 		fmt.Fprintf(w, "INCOMPLETE: this is no result\n")
@@ -56,53 +66,63 @@ func printTable(w io.Writer, rep report) error {
 			fmt.Fprintf(w, "  %s\n", what)
 		}
 	}
-	fmt.Fprintf(w, "%s, driver %s, %s, commit %s\n\n", rep.GPU, rep.Driver, rep.Date, rep.Commit)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "case\tside\tmedian\tspread\tratio\tgoal\tmet\tlimit")
+	fmt.Fprintf(w, "%s, driver %s, %s, commit %s\n", rep.GPU, rep.Driver, rep.Date, rep.Commit)
+	fmt.Fprintf(w, "Of each side the median and the spread of the rounds; of its goals the ratio by round.\n")
+	blocks := make([][][]string, len(rep.Cases))
 	for i, e := range rep.Cases {
-		if e.first {
-			printCase(t, rep.Cases[i:])
+		blocks[i] = e.rows()
+	}
+	width := widths(blocks)
+	for i, e := range rep.Cases {
+		fmt.Fprintf(w, "\n%s: %s\n", e.Case, e.Title)
+		for _, row := range blocks[i] {
+			var line strings.Builder
+			for k, cell := range row {
+				line.WriteString("  " + cell + strings.Repeat(" ", width[k]-utf8.RuneCountInString(cell)))
+			}
+			fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+		}
+		if e.Limit != "" {
+			fmt.Fprintf(w, "  limit: %s\n", e.Limit)
 		}
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	for _, e := range rep.Cases {
-		if e.first {
-			fmt.Fprintf(w, "%s: %s\n", e.Case, e.Title)
-		}
-	}
-	met, all := tally(rep)
-	_, err := fmt.Fprintf(w, "\n%d of %d goals met\n", met, all)
+	_, err := fmt.Fprintf(w, "\n%s\n", rep.summary())
 	return err
 }
 
-// printCase prints the case that entries begin with.
-func printCase(t io.Writer, entries []entry) {
-	e := entries[0]
-	name, limit := e.Case, e.Limit
-	row := func(side, value, spread, ratio, goal, met string) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, side, value, spread, ratio, goal, met, limit)
-		name, limit = "", ""
-	}
+// rows are the cells of a case: one row for each side, more where it has more goals.
+func (e entry) rows() (rows [][]string) {
 	if len(e.order) == 0 {
-		row("", notYet, "", "", "", "")
+		return [][]string{{notYet}}
 	}
 	for _, side := range e.order {
 		value, spread := e.value(side)
-		shown := side
-		for i := 0; i < len(entries) && (i == 0 || !entries[i].first); i++ {
-			if g := entries[i]; g.us == side {
-				ratio, met := g.verdict()
-				row(shown, value, spread, ratio, g.Goal, met)
-				shown, value, spread = "", "", ""
+		row := []string{side, value, spread}
+		for _, g := range e.Goals {
+			if g.Side != side {
+				continue
 			}
+			ratio, met := g.text()
+			rows = append(rows, append(row, ratio, g.Goal, met))
+			row = []string{"", "", ""}
 		}
-		if shown != "" {
-			row(shown, value, spread, "", "", "")
+		if row[0] != "" {
+			rows = append(rows, row)
 		}
 	}
+	return rows
+}
+
+// widths are those of the columns, in characters.
+func widths(blocks [][][]string) (width [6]int) {
+	for _, block := range blocks {
+		for _, row := range block {
+			for k, cell := range row {
+				width[k] = max(width[k], utf8.RuneCountInString(cell))
+			}
+		}
+	}
+	return width
 }
 
 // value is what a side's row says.
@@ -115,18 +135,4 @@ func (e entry) value(side string) (value, spread string) {
 		return notYet, ""
 	}
 	return "failed", ""
-}
-
-// tally is how many goals were met, of how many that could be judged.
-func tally(rep report) (met, all int) {
-	for _, e := range rep.Cases {
-		if e.Met == nil {
-			continue
-		}
-		all++
-		if *e.Met {
-			met++
-		}
-	}
-	return met, all
 }
