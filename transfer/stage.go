@@ -9,9 +9,9 @@ import (
 // staging is how ordinary memory goes through pinned memory: in chunks, so that the
 // CPU copies one while the GPU copies another.
 type staging struct {
-	chunk   int // bytes of a slab
-	helpers int // goroutines that copy, beside the actor's own
-	pinned  int // bytes of slabs that an upload takes before it waits for the GPU
+	chunk   int    // bytes of a slab
+	helpers int    // goroutines that copy, beside the actor's own
+	pinned  int    // bytes of slabs that an upload takes before it waits for the GPU
 	pause   func() // in tests: see crew
 }
 
