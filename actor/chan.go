@@ -164,7 +164,11 @@ func (c *Chan[T]) offer(s *Stream, v *T, p device.Point) (bool, error) {
 			buffer.Give(nil, &c.scratch, p)
 		}
 	}
-	c.ring[(c.head+c.n)%len(c.ring)] = *v
+	at := c.head + c.n
+	if at >= len(c.ring) {
+		at -= len(c.ring)
+	}
+	c.ring[at] = *v
 	c.n++
 	return true, nil
 }
@@ -255,7 +259,9 @@ func (c *Chan[T]) receive(w *waiter, h *buffer.Handles) (T, *waiter) {
 func (c *Chan[T]) advance() {
 	var zero T
 	c.ring[c.head] = zero
-	c.head = (c.head + 1) % len(c.ring)
+	if c.head++; c.head == len(c.ring) {
+		c.head = 0
+	}
 	c.n--
 }
 

@@ -29,11 +29,8 @@ func (h *Handles) Add(hs ...Handle) {
 	}
 }
 
-// Reset empties the list.
-func (h *Handles) Reset() {
-	clear(h.list)
-	h.list = h.list[:0]
-}
+// Reset empties the list. It need not be cleared: slots are kept for ever.
+func (h *Handles) Reset() { h.list = h.list[:0] }
 
 // Len is the number of buffers.
 func (h *Handles) Len() int { return len(h.list) }

@@ -145,8 +145,7 @@ func (s *Stream) Flush(mark bool) (Point, error) {
 		}
 		s.pinned = s.pinned[:0]
 	}
-	clear(s.effects)
-	s.effects = s.effects[:0]
+	s.effects = s.effects[:0] // not cleared: what they name is kept anyway
 	return p, err
 }
 
