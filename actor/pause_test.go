@@ -52,7 +52,7 @@ func TestWaitsAreAskedForInTurn(t *testing.T) {
 		}
 	}
 	for round, wantMore := range []bool{true, false, false} {
-		if some := th.ask(); some != wantMore {
+		if some := th.ask(askAtOnce); some != wantMore {
 			t.Errorf("round %d found some: %v", round, some)
 		}
 		if len(asked) > (round+1)*askAtOnce {
@@ -74,6 +74,21 @@ func TestWaitsAreAskedForInTurn(t *testing.T) {
 	}
 	if th.polls.len() != n-3 || all[3].polled || all[9].polled {
 		t.Errorf("%d wait still, want %d", th.polls.len(), n-3)
+	}
+}
+
+// While others are ready, few are asked for that are not over, and all that are.
+func TestFewAreAskedForMeanwhile(t *testing.T) {
+	asked := 0
+	th, _ := idleThread(Balanced, 2*askAtOnce, func(i int) (bool, error) { asked++; return i < 3, nil })
+	th.askMeanwhile()
+	if want := 3 + askWhenBusy; asked != want || th.ready.len() != 3 {
+		t.Errorf("%d were asked for and %d are ready, want %d and 3", asked, th.ready.len(), want)
+	}
+	th.asked = time.Now().Add(time.Hour) // it has asked not long ago
+	th.askMeanwhile()
+	if want := 3 + askWhenBusy; asked != want {
+		t.Errorf("%d were asked for at once again", asked-want)
 	}
 }
 

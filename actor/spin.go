@@ -116,7 +116,7 @@ func (t *Thread) watch(limit time.Duration) bool {
 		if t.incoming.Load() > 0 {
 			return true
 		}
-		if t.ask() {
+		if t.ask(askAtOnce) {
 			return true
 		}
 		if i%16 == 0 && time.Since(start) > limit {

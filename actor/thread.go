@@ -34,11 +34,11 @@ type Thread struct {
 	ready     queue[*Stream]
 	polls     queue[*Stream] // who waits for the GPU on the host
 	asking    time.Time      // when the youngest of these waits began
+	asked     time.Time      // when others that were ready had to wait for it last
 	quiet     bool           // nobody was served since a spin was for nothing
 	current   *Stream
 	timer     *time.Timer
 	spinLimit time.Duration
-	turns     uint
 	ended     bool
 }
 
@@ -184,16 +184,16 @@ func (t *Thread) loop() {
 	returned = true
 }
 
-// pollEvery is how many turns a thread that is never idle has between two polls.
-const pollEvery = 64
+// askEvery is how often a thread that is never idle asks for those who wait for the GPU.
+const askEvery = 100 * time.Microsecond
 
 // turn serves one actor, or waits for one to serve.
 func (t *Thread) turn() {
 	if t.incoming.Load() > 0 {
 		t.take()
 	}
-	if t.turns++; t.turns%pollEvery == 0 {
-		t.ask() // those who are always ready must not keep the others from it
+	if t.ready.len() > 0 && t.polls.len() > 0 {
+		t.askMeanwhile() // those who are always ready must not keep the others from it
 	}
 	if n := t.ready.len(); n > 0 {
 		t.quiet = false
@@ -204,7 +204,7 @@ func (t *Thread) turn() {
 		t.serve(t.ready.take(i))
 		return
 	}
-	if t.ask() || !t.quiet && t.spin() {
+	if t.ask(askAtOnce) || !t.quiet && t.spin() {
 		return
 	}
 	t.quiet = true
@@ -256,13 +256,26 @@ func (t *Thread) mayEnd() bool {
 }
 
 // askAtOnce is how many waits are asked for before the thread looks for something else
-// to do: a query costs as much as a tenth of a launch, and a thousand may wait.
-const askAtOnce = 16
+// to do: a query costs as much as a tenth of a launch, and a thousand may wait. Where
+// there is something else already, the first few that are not over are enough: mostly
+// those who came first are first to be done.
+const (
+	askAtOnce   = 16
+	askWhenBusy = 2
+)
 
-// ask polls for those who wait for the GPU on the host, in turn, and readies the ones
-// that have waited long enough.
-func (t *Thread) ask() (some bool) {
-	for range min(t.polls.len(), askAtOnce) {
+// askMeanwhile asks while others are ready.
+func (t *Thread) askMeanwhile() {
+	if now := time.Now(); now.Sub(t.asked) >= askEvery {
+		t.asked = now
+		t.ask(askWhenBusy)
+	}
+}
+
+// ask polls for those who wait for the GPU on the host, in turn, until so many were
+// not over yet, and readies the ones that have waited long enough.
+func (t *Thread) ask(notOver int) (some bool) {
+	for n := min(t.polls.len(), askAtOnce); n > 0 && notOver > 0; n-- {
 		s := t.polls.take(0)
 		if s.poll == nil {
 			s.polled = false // given up
@@ -271,6 +284,7 @@ func (t *Thread) ask() (some bool) {
 		done, err := s.poll()
 		if !done && err == nil {
 			t.polls.push(s)
+			notOver--
 			continue
 		}
 		s.polled, s.poll, s.pollErr = false, nil, err
