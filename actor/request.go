@@ -3,7 +3,10 @@ package actor
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	proto "github.com/asynkron/protoactor-go/actor"
 
@@ -24,9 +27,11 @@ func (sys *System) Request(ctx context.Context, to *PID, message any) (any, erro
 		q.close()
 		return nil, err
 	}
-	select {
-	case <-w.ch:
-	case <-ctx.Done():
+	if !q.look() && q.waits() {
+		select {
+		case <-w.ch:
+		case <-ctx.Done():
+		}
 	}
 	answer, ok := q.close()
 	if !ok {
@@ -57,6 +62,7 @@ func (s *Stream) Ask(to *PID, message any) (any, error) {
 		return nil, fmt.Errorf("actor: %s asks itself, and could not answer before it has the answer", s.name)
 	}
 	q := s.sys.inquire(to, &s.wait)
+	q.waiting = true
 	if err := s.send(to, message, q.envelope(message)); err != nil {
 		q.close()
 		return nil, err
@@ -82,10 +88,13 @@ type inquiry struct {
 	to   *PID
 	wait *waiter
 
-	mu     sync.Mutex
-	done   bool // answered, or nobody waits any more
-	got    bool
-	answer any
+	mu      sync.Mutex
+	waiting bool // the asker is to be woken; until then it looks itself
+	done    bool // answered, or nobody waits any more
+	got     bool
+	answer  any
+
+	there atomic.Bool // got, to be seen without mu
 }
 
 // introduction has a PID remember its process, so that an answer which comes when
@@ -102,6 +111,50 @@ func (sys *System) inquire(to *PID, w *waiter) *inquiry {
 
 func (q *inquiry) envelope(message any) any {
 	return &proto.MessageEnvelope{Message: message, Sender: q.pid}
+}
+
+// askSpin is how long an ordinary goroutine looks for its answer before it blocks: for
+// two OS threads to wake each other takes as long.
+const askSpin = 16 * time.Microsecond
+
+// look looks for the answer of a stream actor for a while, and reports whether it came.
+func (q *inquiry) look() bool {
+	s := q.sys.byPID(q.to)
+	if s == nil || q.sys.policy == Frugal {
+		return false
+	}
+	if spinners.Add(1) > q.sys.maySpin {
+		spinners.Add(-1)
+		return false
+	}
+	defer spinners.Add(-1)
+	if s.t.sleep.Load() == parked {
+		// Its goroutine, which we have made ready, is the next one of our processor,
+		// and would be looked for there by others only after 50 µs.
+		runtime.Gosched()
+	}
+	start := time.Now()
+	for i := 1; !q.there.Load(); i++ {
+		if i%16 == 0 && time.Since(start) > askSpin {
+			return false
+		}
+	}
+	return true
+}
+
+// waits has the asker be woken, and reports whether there is something to wait for.
+func (q *inquiry) waits() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = !q.done
+	return q.waiting
+}
+
+// woke reports whether an ordinary goroutine has been woken for the answer.
+func (q *inquiry) woke() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.waiting && q.wait.ch != nil
 }
 
 // notGiven is an answer whose buffers were not its sender's to give.
@@ -131,13 +184,16 @@ func (q *inquiry) Stop(*PID) {}
 // deliver takes an answer whose buffers have been handed over.
 func (q *inquiry) deliver(content any) {
 	q.mu.Lock()
-	late := q.done
+	late, waiting := q.done, q.waiting
 	if !late {
 		q.done, q.got, q.answer = true, true, content
+		q.there.Store(true)
 	}
 	q.mu.Unlock()
 	if !late {
-		q.wait.wake()
+		if waiting {
+			q.wait.wake()
+		}
 		return
 	}
 	var hs buffer.Handles
@@ -178,26 +234,51 @@ func (q *inquiry) failure(answer any) error {
 	return nil
 }
 
-// refuseBuffers sees what a handler sends by protoactor's own calls, a Respond
-// among them. Buffers for somebody who is no stream actor would stay the sender's,
-// and look to everybody as if they had been given.
-func (s *Stream) refuseBuffers(next proto.SenderFunc) proto.SenderFunc {
+// watchSends sees what a handler sends by protoactor's own calls, a Respond among them.
+func (s *Stream) watchSends(next proto.SenderFunc) proto.SenderFunc {
 	return func(c proto.SenderContext, to *PID, e *proto.MessageEnvelope) {
-		if carriesNone(e.Message) {
-			next(c, to, e)
+		if s.isPeer(to) {
+			next(c, to, e) // a stream actor: any message may go there, and its thread sees to it
 			return
 		}
-		process, mail, err := s.sys.find(to)
-		if _, asked := process.(*inquiry); err != nil || mail != nil || asked {
-			next(c, to, e)
+		process, ok := s.sys.root.ProcessRegistry.Get(to) // now: who has its answer is gone
+		if ok && s.refuses(to, process, e) {
 			return
 		}
-		var hs buffer.Handles
-		if err = carries(to, process, mail, e.Message, &hs); err == nil {
-			next(c, to, e)
-			return
+		next(c, to, e)
+		if q, asked := process.(*inquiry); ok && (!asked || q.woke()) {
+			s.t.gaveWork.Store(true)
 		}
+	}
+}
+
+// refuses keeps back a message with buffers for somebody who is no stream actor: they
+// would stay the sender's, and look to everybody as if they had been given.
+func (s *Stream) refuses(to *PID, process proto.Process, e *proto.MessageEnvelope) bool {
+	if carriesNone(e.Message) {
+		return false
+	}
+	if _, asked := process.(*inquiry); asked {
+		return false
+	}
+	var hs buffer.Handles
+	err := carries(to, process, nil, e.Message, &hs)
+	if err != nil {
 		s.sys.log.Error("actor: a message was not sent: its buffers are still its sender's", "from", s.name, "to", pidName(to), "error", err)
 		s.sys.root.DeadLetter.SendUserMessage(to, e)
 	}
+	return err != nil
+}
+
+// isPeer reports whether a PID is a stream actor's. The last one that was is known by
+// its address.
+func (s *Stream) isPeer(p *PID) bool {
+	if p != nil && s.peer.Load() == p {
+		return true
+	}
+	if s.sys.byPID(p) == nil {
+		return false
+	}
+	s.peer.Store(p)
+	return true
 }

@@ -207,7 +207,7 @@ func (sys *System) spawn(s *Stream, props *Props, strategy SupervisorStrategy) (
 	props = props.Clone(
 		proto.WithMailbox(func() proto.Mailbox { return s.mail }),
 		proto.WithGuardian(guardianFor(strategy)),
-		proto.WithSenderMiddleware(s.refuseBuffers),
+		proto.WithSenderMiddleware(s.watchSends),
 	)
 	spawned := false
 	defer func() {

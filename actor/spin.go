@@ -93,9 +93,11 @@ func maySpin(procs int) int32 {
 }
 
 // spin looks for work for a while, without giving up the processor, and reports
-// whether some came.
+// whether some came. It does not where ordinary goroutines were made ready: the last one
+// is kept for this processor, and others take it from one that is busy only after 50 µs.
+// Who parks hands it over with the processor.
 func (t *Thread) spin() bool {
-	if t.sys.policy == Frugal {
+	if t.gaveWork.Swap(false) || t.sys.policy == Frugal {
 		return false
 	}
 	if spinners.Add(1) > t.sys.maySpin {

@@ -53,6 +53,7 @@ type Stream struct {
 	running atomic.Bool             // the coroutine is resumed
 	blocked atomic.Pointer[mailbox] // whose credit it waits for
 	goid    atomic.Uint64
+	peer    atomic.Pointer[PID] // of a stream actor, which it has sent to
 
 	mu       sync.Mutex
 	ctx      context.Context

@@ -29,6 +29,8 @@ type Thread struct {
 	wake     chan struct{}
 	done     chan struct{}
 
+	gaveWork atomic.Bool // ordinary goroutines were made ready here: see spin
+
 	// The loop's.
 	taken     []*Stream
 	ready     queue[*Stream]

@@ -28,6 +28,9 @@ func (w *waiter) wakeFrom(t *Thread) {
 	case w == nil:
 	case t != nil && w.s != nil && w.s.t == t:
 		t.resumeSoon(w.s)
+	case t != nil && w.s == nil:
+		t.gaveWork.Store(true)
+		w.wake()
 	default:
 		w.wake()
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -170,29 +171,44 @@ func tell(h *hall, spawn spawner, n int) (float64, error) {
 	return float64(took.Nanoseconds()) / float64(n), nil
 }
 
+// asker is how an ordinary goroutine asks.
+type asker func(h *hall, pid *actor.PID, message any) (any, error)
+
+// future asks with protoactor's own future.
+func future(h *hall, pid *actor.PID, message any) (any, error) {
+	return h.Root().RequestFuture(pid, message, limit).Result()
+}
+
+// call asks with the library's own call.
+func call(h *hall, pid *actor.PID, message any) (any, error) {
+	return h.Request(context.Background(), pid, message)
+}
+
 // request is the time of a request by an ordinary goroutine, which waits for the
 // answer.
-func request(h *hall, spawn spawner, n int) (float64, error) {
-	pid, stop, err := spawn("answerer", func(ctx actor.Context) {
-		if v, ok := ctx.Message().(int); ok {
-			ctx.Respond(v + 1)
-		}
-	})
-	if err != nil {
-		return 0, err
-	}
-	began := time.Now()
-	for i := range n {
-		v, err := h.Root().RequestFuture(pid, i, limit).Result()
+func request(ask asker) func(*hall, spawner, int) (float64, error) {
+	return func(h *hall, spawn spawner, n int) (float64, error) {
+		pid, stop, err := spawn("answerer", func(ctx actor.Context) {
+			if v, ok := ctx.Message().(int); ok {
+				ctx.Respond(v + 1)
+			}
+		})
 		if err != nil {
 			return 0, err
 		}
-		if v != i+1 {
-			return 0, fmt.Errorf("the answer to %d is %v", i, v)
+		began := time.Now()
+		for i := range n {
+			v, err := ask(h, pid, i)
+			if err != nil {
+				return 0, err
+			}
+			if v != i+1 {
+				return 0, fmt.Errorf("the answer to %d is %v", i, v)
+			}
 		}
+		took := time.Since(began)
+		return float64(took.Nanoseconds()) / float64(n), stop()
 	}
-	took := time.Since(began)
-	return float64(took.Nanoseconds()) / float64(n), stop()
 }
 
 // pingPong is the time of a message between two actors that answer each other, n
@@ -282,8 +298,9 @@ func messageRounds() []Round {
 	return append(all,
 		Round{"tell", "stock", Nanoseconds, played(tell, "stock", 100000)},
 		Round{"tell", "go", Nanoseconds, played(tell, "threads", 100000)},
-		Round{"request", "stock", Nanoseconds, played(request, "stock", 5000)},
-		Round{"request", "go", Nanoseconds, played(request, "threads", 5000)},
+		Round{"request", "stock", Nanoseconds, played(request(future), "stock", 5000)},
+		Round{"request", "go", Nanoseconds, played(request(call), "threads", 5000)},
+		Round{"request", "go-future", Nanoseconds, played(request(future), "threads", 5000)},
 		Round{"ping-pong", "stock", Nanoseconds, played(pingPong, "stock", 50000)},
 		Round{"ping-pong", "go-threads", Nanoseconds, played(pingPong, "threads", 5000)},
 		Round{"ping-pong", "go-colocated", Nanoseconds, played(pingPong, "colocated", 50000)},

@@ -159,7 +159,7 @@ func messages() []benchCase {
 			goals: []goal{atMost("go", 1, "stock")}, limit: says("two cache lines from core to core"),
 		},
 		{
-			name: "request", title: "request from a goroutine, and its answer", sides: []string{"stock", "go"},
+			name: "request", title: "request from a goroutine, and its answer", sides: []string{"stock", "go", "go-future"},
 			goals: []goal{atMost("go", 1, "stock")}, limit: says("waking a thread and a goroutine"),
 		},
 		{
