@@ -67,6 +67,10 @@ type Config struct {
 	// NoPeer says that kernels of device cannot address memory of peer. Nil
 	// means that all can. Peer copies work all the same.
 	NoPeer func(device, peer int) bool
+
+	Clock Clock // nil: real time
+
+	Faults []Fault // what goes wrong from the start; see also Inject
 }
 
 const maxDevices = 64 // a pool's permissions are the bits of one word
@@ -92,13 +96,18 @@ func New(c Config) cudart.Runtime {
 		panic(fmt.Sprintf("sim: no such machine: %+v", c))
 	}
 	r := &simulator{noPeer: c.NoPeer, start: time.Now(), streams: map[*stream]struct{}{}}
-	r.exec = &goroutines{idle: make(chan struct{}, 1)}
+	if c.Clock == nil {
+		r.exec = &goroutines{idle: make(chan struct{}, 1)}
+	} else {
+		r.exec = c.Clock.drive(r)
+	}
 	r.contextTable.kind, r.streamTable.kind, r.eventTable.kind = 1, 2, 3
 	r.poolTable.kind, r.moduleTable.kind, r.functionTable.kind = 4, 5, 6
 	r.launchTable.kind = 7
 	for i := range c.Devices {
 		r.devices = append(r.devices, newDevice(i, c))
 	}
+	r.startFaults(c.Faults)
 	return r
 }
 
@@ -111,6 +120,7 @@ type simulator struct {
 	threads threads
 	pinned  pinned
 	lost    atomic.Pointer[loss] // set once: nothing runs any more
+	faulty
 
 	contextTable  table[context]
 	streamTable   table[stream]
@@ -142,11 +152,12 @@ func (r *simulator) Close() error {
 	if closed {
 		return nil
 	}
+	refused := r.refusal(closeCall, Any)
 	r.lose(&loss{code: cudart.ErrDeinitialized, text: "the runtime is closed"})
 	r.exec.close()
 	for _, d := range r.devices {
 		d.memory.close()
 	}
 	r.pinned.close()
-	return nil
+	return refused
 }
