@@ -60,7 +60,7 @@ func pauseAfter(p Policy, waited time.Duration) time.Duration {
 		part        time.Duration
 		first, last time.Duration
 	}{
-		Balanced: {128, 10 * time.Microsecond, time.Millisecond},
+		Balanced: {256, 10 * time.Microsecond, time.Millisecond},
 		Latency:  {256, 5 * time.Microsecond, 250 * time.Microsecond},
 		Frugal:   {16, 20 * time.Microsecond, 5 * time.Millisecond},
 	}[p]

@@ -59,7 +59,7 @@ func TestPauseAfter(t *testing.T) {
 		waited, want time.Duration
 	}{
 		{"a short wait is asked for often", Balanced, 0, 10 * time.Microsecond},
-		{"a longer one less often", Balanced, 12800 * time.Microsecond, 100 * time.Microsecond},
+		{"a longer one less often", Balanced, 12800 * time.Microsecond, 50 * time.Microsecond},
 		{"but at least so often", Balanced, time.Hour, time.Millisecond},
 		{"latency asks more often", Latency, 12800 * time.Microsecond, 50 * time.Microsecond},
 		{"and at the end, too", Latency, time.Hour, 250 * time.Microsecond},

@@ -16,7 +16,7 @@ type staging struct {
 }
 
 // stage is how all transfers are staged. Tests vary it, and BenchmarkSlices compares.
-var stage = staging{chunk: 512 << 10, helpers: 1, pinned: 64 << 20}
+var stage = staging{chunk: 1 << 20, helpers: 1, pinned: 64 << 20}
 
 // ahead is how many chunks may be on the CPU's side at a time: one that the actor
 // copies, and where others help, one that each copies and one that each finds next.
