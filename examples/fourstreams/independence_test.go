@@ -123,10 +123,10 @@ func TestWrongDataIsReported(t *testing.T) {
 // says that it ended long after it did.
 func TestWaitThatDidNotHoldIsReported(t *testing.T) {
 	opts := onSimulator(t)
-	k := altered("work", func(k *cudart.KernelCall) {
-		goWork(k)
-		if time.Duration(k.Uint64(2)) == quick.prepare {
-			cudart.View[uint64](k, 0)[k.Uint32(1)+1] += uint64(time.Hour)
+	k := altered("fill", func(k *cudart.KernelCall) {
+		goFill(k)
+		if time.Duration(k.Uint64(5)) == quick.prepare {
+			cudart.View[uint64](k, 3)[k.Uint32(4)+1] += uint64(time.Hour)
 		}
 	})
 	r, err := observe(t.Context(), k, quick, opts...)

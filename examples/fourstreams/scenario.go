@@ -58,6 +58,7 @@ type step int
 
 const (
 	stepWork step = iota // be busy
+	stepPrepare          // work in memory that the copy will be given
 	stepFill             // fill a new buffer, and hand it over
 	stepPull             // receive it, and copy it here
 	stepUse              // work on the copy
@@ -158,7 +159,7 @@ func (sc *scenario) allReady(ctx context.Context) error {
 func (sc *scenario) thread1(ctx context.Context) error {
 	defer sc.orders[gpu1s1].Close()
 	defer sc.orders[gpu2s1].Close() // not before the copy has been issued: an actor that ended issues none
-	if err := sc.orders[gpu1s1].SendCtx(ctx, order{stepWork, eventPrepare, sc.prepare}); err != nil {
+	if err := sc.orders[gpu1s1].SendCtx(ctx, order{stepPrepare, eventPrepare, sc.prepare}); err != nil {
 		return err
 	}
 	if err := sc.orders[gpu2s1].SendCtx(ctx, order{stepFill, eventFill, sc.fill}); err != nil {

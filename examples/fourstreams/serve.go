@@ -63,6 +63,8 @@ func (sc *scenario) calibrate(l *lane) error {
 
 func (v *server) do(o order) error {
 	switch o.step {
+	case stepPrepare:
+		return v.prepare(o)
 	case stepFill:
 		return v.fillAndSend(o)
 	case stepPull:
@@ -72,6 +74,20 @@ func (v *server) do(o order) error {
 		return v.launch(o.name, v.k.use, blockThreads, o.busy, v.data.InOut(), n)
 	}
 	return v.launch(o.name, v.k.work, 1, o.busy)
+}
+
+// prepare works in memory that is released at once: the copy's destination is the
+// same, and must not be written while the kernel runs.
+func (v *server) prepare(o order) error {
+	b, err := buffer.New[uint32](v.s, v.elements)
+	if err != nil {
+		return err
+	}
+	n := device.U32(uint32(v.elements))
+	if err := v.launch(o.name, v.k.fill, blockThreads, o.busy, b.Out(), n, device.U32(^uint32(seed))); err != nil {
+		return err
+	}
+	return b.Release(v.s)
 }
 
 // fillAndSend is GPU 2's side. With the buffer goes the point of its last use; no
