@@ -2,6 +2,8 @@ package cudart
 
 import (
 	"fmt"
+	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -25,6 +27,13 @@ type KernelCall struct {
 type Memory interface {
 	// Resolve is the range of bytes from p on. It is good while the kernel runs.
 	Resolve(p DevicePtr, bytes uint64) []byte
+}
+
+// Pace is a [Memory] that also knows how time passes for a kernel: see
+// [KernelCall.Yield] and [KernelCall.Spend].
+type Pace interface {
+	Yield()
+	Spend(d time.Duration)
 }
 
 // Fault is what an access outside live memory panics with in a [GoKernel].
@@ -88,6 +97,30 @@ func (k *KernelCall) Float32(i int) float32 {
 func (k *KernelCall) Float64(i int) float64 {
 	u := k.Uint64(i)
 	return *(*float64)(unsafe.Pointer(&u))
+}
+
+// Yield lets others go on: a kernel that waits for something (a word that the host
+// sets) calls it each time that it looks in vain, and before it has done anything
+// that must not be done twice. A simulator that runs one thing at a time may end
+// the call there the first time (its deferred functions run), and begin it again
+// with arguments as they were.
+func (k *KernelCall) Yield() {
+	if p, ok := k.mem.(Pace); ok {
+		p.Yield()
+		return
+	}
+	runtime.Gosched()
+}
+
+// Spend has the kernel take some time, by the clock of the runtime.
+func (k *KernelCall) Spend(d time.Duration) {
+	if p, ok := k.mem.(Pace); ok {
+		p.Spend(d)
+		return
+	}
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		runtime.Gosched()
+	}
 }
 
 // View is the memory behind argument i as elements of T, which has no pointers;

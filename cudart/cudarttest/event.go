@@ -327,13 +327,13 @@ func eventElapsed(f *fixture) {
 	q.launch("idle", 1)
 	q.submit()
 	q.sync()
-	from := time.Now()
+	from := f.rt.Now()
 	q.record(start)
 	q.launch("busy", 1, u64(uint64(work)))
 	q.record(end)
 	q.submit()
 	q.sync()
-	host := time.Since(from)
+	host := f.rt.Now() - from
 	got, err := f.rt.Elapsed(start, end)
 	f.ok(err, "Elapsed")
 	// Two clocks, and the device's may tick in microseconds.

@@ -2,7 +2,6 @@ package cudarttest
 
 import (
 	_ "embed"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -70,15 +69,11 @@ func copy32(k *cudart.KernelCall) {
 func gateKernel(k *cudart.KernelCall) {
 	flag := &cudart.View[uint32](k, 0)[0]
 	for end := after(k.Uint64(1)); atomic.LoadUint32(flag) == 0 && time.Now().Before(end); {
-		runtime.Gosched()
+		k.Yield()
 	}
 }
 
-func busy(k *cudart.KernelCall) {
-	for end := after(k.Uint64(0)); time.Now().Before(end); {
-		runtime.Gosched()
-	}
-}
+func busy(k *cudart.KernelCall) { k.Spend(time.Duration(k.Uint64(0))) }
 
 func after(ns uint64) time.Time { return time.Now().Add(time.Duration(ns)) }
 
