@@ -1,0 +1,73 @@
+package order
+
+// Event stands for what a stream had been given when it was last recorded.
+type Event struct {
+	Name string
+
+	ctx       *Context
+	recorded  bool
+	destroyed bool
+	last      moment
+}
+
+// NewEvent is a new event of the context.
+func (c *Context) NewEvent(name string) *Event { return &Event{Name: name, ctx: c} }
+
+// Destroyed reports whether it has been.
+func (ev *Event) Destroyed() bool { return ev.destroyed }
+
+// Record records an event on a stream of its context.
+func (e *Engine) Record(s *Stream, n Note, ev *Event) {
+	t := s.next()
+	switch {
+	case ev.destroyed:
+		e.about(BadHandle, t, n, ev)
+	case ev.ctx != s.ctx:
+		e.about(WrongContext, t, n, ev)
+	default:
+		ev.recorded, ev.last = true, s.now()
+	}
+}
+
+// Wait has all that the stream is given later come after what the event's latest
+// record captured. Any context's event will do.
+func (e *Engine) Wait(s *Stream, n Note, ev *Event) {
+	if t := s.next(); e.usable(t, n, ev) {
+		s.join(ev.last)
+	}
+}
+
+// Query is a question of the host whether the event is complete, or the beginning of a
+// wait for it. The Moment has passed when the answer is yes.
+func (e *Engine) Query(n Note, ev *Event) Moment {
+	if !e.usable(tick{}, n, ev) {
+		return Moment{}
+	}
+	return Moment{[]moment{ev.last}}
+}
+
+// Destroy destroys an event. Waits issued earlier keep their order.
+func (e *Engine) Destroy(n Note, ev *Event) {
+	if ev.destroyed {
+		e.about(BadHandle, tick{}, n, ev)
+	}
+	ev.destroyed, ev.last = true, moment{}
+}
+
+// usable reports whether there is something to wait for, and reports where not.
+func (e *Engine) usable(t tick, n Note, ev *Event) bool {
+	switch {
+	case ev.destroyed:
+		e.about(BadHandle, t, n, ev)
+	case !ev.recorded:
+		e.about(UnrecordedWait, t, n, ev)
+	default:
+		return true
+	}
+	return false
+}
+
+// about reports one command that is wrong by itself.
+func (e *Engine) about(k Kind, t tick, n Note, ev *Event) {
+	e.o.Report(Report{Kind: k, First: &Command{Note: n, Stream: t.s, N: t.n}, Event: ev})
+}
