@@ -14,6 +14,16 @@ type context struct {
 // enter begins a call that needs ctx to be current on this thread. The context
 // comes back with the error of a lost machine too, for calls that only let go.
 func (r *simulator) enter(ctx cudart.Context, call string) (*context, error) {
+	c, err := r.current(ctx, call)
+	if err == nil {
+		err = r.refusal(call, c.device.info.Ordinal)
+	}
+	return c, err
+}
+
+// current is enter without the rules for calls: those of a list are asked about each
+// command.
+func (r *simulator) current(ctx cudart.Context, call string) (*context, error) {
 	c := r.contextTable.get(uintptr(ctx))
 	if l := r.lost.Load(); l != nil {
 		return c, l.at(call)
@@ -45,6 +55,9 @@ func (r *simulator) RetainPrimary(ordinal int) (cudart.Context, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := r.refusal(call, ordinal); err != nil {
+		return 0, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if d.primary == nil {
@@ -65,6 +78,9 @@ func (r *simulator) ReleasePrimary(ordinal int) error {
 	const call = "cuDevicePrimaryCtxRelease"
 	d, err := r.device(ordinal, call)
 	if err != nil {
+		return err
+	}
+	if err := r.refusal(call, ordinal); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -104,6 +120,9 @@ func (r *simulator) CreateContext(ordinal int) (cudart.Context, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := r.refusal(call, ordinal); err != nil {
+		return 0, err
+	}
 	c, err := r.newContext(d, call)
 	if err != nil {
 		return 0, err
@@ -116,6 +135,9 @@ func (r *simulator) DestroyContext(ctx cudart.Context) error {
 	c := r.contextTable.get(uintptr(ctx))
 	if c == nil || c.primary {
 		return refuse(cudart.ErrInvalidContext, call, "%#x is not a context from CreateContext", uintptr(ctx))
+	}
+	if err := r.refusal(call, c.device.info.Ordinal); err != nil && !cudart.IsSticky(err) {
+		return err
 	}
 	if r.threads.get() == ctx {
 		r.threads.set(0)
@@ -154,11 +176,19 @@ func (r *simulator) SetCurrent(ctx cudart.Context) error {
 	if ctx != 0 && r.contextTable.get(uintptr(ctx)) == nil {
 		return refuse(cudart.ErrInvalidContext, call, "no context %#x", uintptr(ctx))
 	}
+	if err := r.refusal(call, Any); err != nil {
+		return err
+	}
 	r.threads.set(ctx)
 	return nil
 }
 
-func (r *simulator) Current() (cudart.Context, error) { return r.threads.get(), nil }
+func (r *simulator) Current() (cudart.Context, error) {
+	if err := r.refusal("cuCtxGetCurrent", Any); err != nil {
+		return 0, err
+	}
+	return r.threads.get(), nil
+}
 
 func (r *simulator) SynchronizeContext(ctx cudart.Context) error {
 	const call = "cuCtxSynchronize"

@@ -34,6 +34,9 @@ func newDevice(ordinal int, c Config) *device {
 }
 
 func (r *simulator) Devices() ([]cudart.DeviceInfo, error) {
+	if err := r.refusal("cuDeviceGet", Any); err != nil {
+		return nil, err
+	}
 	infos := make([]cudart.DeviceInfo, len(r.devices))
 	for i, d := range r.devices {
 		infos[i] = d.info
@@ -60,7 +63,10 @@ func (r *simulator) CanAccessPeer(device, peer int) (bool, error) {
 			return false, err
 		}
 	}
-	return r.reaches(device, peer), nil
+	if err := r.refusal(call, device); err != nil {
+		return false, err
+	}
+	return r.lies(device, peer) || r.reaches(device, peer), nil
 }
 
 // EnablePeer checks and remembers; it opens memory that was not allocated from a
@@ -75,7 +81,7 @@ func (r *simulator) EnablePeer(ctx, peer cudart.Context) error {
 	if p == nil {
 		return refuse(cudart.ErrInvalidContext, call, "no context %#x", uintptr(peer))
 	}
-	if from, to := c.device.info.Ordinal, p.device.info.Ordinal; !r.reaches(from, to) {
+	if from, to := c.device.info.Ordinal, p.device.info.Ordinal; r.lies(from, to) || !r.reaches(from, to) {
 		return refuse(cudart.ErrPeerUnsupported, call, "device %d to device %d", from, to)
 	}
 	return nil

@@ -87,6 +87,9 @@ func (r *simulator) event(h cudart.Event, call string) (*event, error) {
 func (r *simulator) QueryEvent(h cudart.Event) (bool, error) {
 	const call = "cuEventQuery"
 	e, err := r.event(h, call)
+	if err == nil {
+		err = r.refusal(call, e.ctx.device.info.Ordinal)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -116,6 +119,9 @@ func (e *event) poll() bool {
 
 func (r *simulator) Elapsed(start, end cudart.Event) (time.Duration, error) {
 	const call = "cuEventElapsedTime"
+	if err := r.refusal(call, Any); err != nil {
+		return 0, err
+	}
 	var at [2]time.Duration
 	var ctx [2]*context
 	ready := true

@@ -27,6 +27,8 @@ func (r *simulator) lose(l *loss) {
 	if !r.lost.CompareAndSwap(nil, l) {
 		return
 	}
+	close(r.over)
+	r.never.wake(r.exec, true)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for s := range r.streams {

@@ -12,6 +12,7 @@ import (
 type pinned struct {
 	mu      sync.Mutex
 	regions []*region // sorted
+	size    uint64    // of all of them
 }
 
 type region struct {
@@ -83,10 +84,16 @@ func (h *pinned) release(r *region) {
 	}
 }
 
-func (h *pinned) add(r *region) {
+// add adds a region, unless that makes more than most bytes.
+func (h *pinned) add(r *region, most uint64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.size+r.size > most {
+		return false
+	}
+	h.size += r.size
 	h.regions = slices.Insert(h.regions, h.search(r.base)+1, r)
+	return true
 }
 
 // free unmaps what is a match, or leaves that to the last copy that uses it.
@@ -98,6 +105,7 @@ func (h *pinned) free(match func(*region) bool) (found bool) {
 			return false
 		}
 		found, r.freed = true, true
+		h.size -= r.size
 		if r.pins == 0 {
 			unmapBytes(r.bytes)
 		}
@@ -130,7 +138,12 @@ func (r *simulator) AllocHost(ctx cudart.Context, bytes uint64) (unsafe.Pointer,
 	}
 	junk(b[:junkOf(bytes)])
 	p := unsafe.Pointer(&b[0])
-	r.pinned.add(&region{ctx: c, base: uint64(uintptr(p)), size: bytes, bytes: b})
+	most, short := r.shortage(Host)
+	if !r.pinned.add(&region{ctx: c, base: uint64(uintptr(p)), size: bytes, bytes: b}, most) {
+		unmapBytes(b)
+		short.hit()
+		return nil, refuse(cudart.ErrOutOfMemory, call, "%d bytes of the host's %d that can be pinned", bytes, most)
+	}
 	return p, nil
 }
 

@@ -9,6 +9,12 @@ import (
 // perform does one command that has come to run. It returns the fault that the
 // command is, if it is one.
 func (s *stream) perform(it *item) *loss {
+	f := s.sim.faults.Load()
+	if f != nil {
+		if l := f.breaks(s, it); l != nil {
+			return l
+		}
+	}
 	if it.op == cudart.OpRecord {
 		it.event.stamp(it.wait, s.sim.Now())
 		return nil
@@ -16,6 +22,9 @@ func (s *stream) perform(it *item) *loss {
 	c, _ := cudart.Decode(s.current.words[it.from:it.to])
 	switch c.Op {
 	case cudart.OpLaunch:
+		if f != nil {
+			return s.runSlowly(it.function, &c)
+		}
 		return s.runKernel(it.function, &c)
 	case cudart.OpFree:
 		m, _ := s.sim.memoryOf(c.Dst)
@@ -72,7 +81,7 @@ func (s *stream) copyHtoD(c *cudart.Command) *loss {
 		return l
 	}
 	defer at.release()
-	copySparse(dst, src)
+	copySparse(dst, s.sim.carried(c, dst, src))
 	return nil
 }
 
@@ -90,7 +99,7 @@ func (s *stream) copyDtoH(c *cudart.Command) *loss {
 		return l
 	}
 	defer at.release()
-	copySparse(dst, src)
+	copySparse(dst, s.sim.carried(c, dst, src))
 	return nil
 }
 
@@ -108,6 +117,6 @@ func (s *stream) copyDevice(c *cudart.Command) *loss {
 		return l
 	}
 	defer from.release()
-	copySparse(dst, src)
+	copySparse(dst, s.sim.carried(c, dst, src))
 	return nil
 }

@@ -116,7 +116,7 @@ func (r *simulator) AllowPeer(ctx cudart.Context, h cudart.Pool, peer int) error
 	if _, err := r.device(peer, call); err != nil {
 		return err
 	}
-	if home := p.memory.ordinal; peer != home && !r.reaches(peer, home) {
+	if home := p.memory.ordinal; peer != home && (r.lies(peer, home) || !r.reaches(peer, home)) {
 		return refuse(cudart.ErrInvalidDevice, call, "device %d cannot access memory of device %d", peer, home)
 	}
 	p.open.Or(1 << peer)
@@ -150,9 +150,11 @@ func (r *simulator) Alloc(ctx cudart.Context, h cudart.Pool, bytes uint64, strea
 	if bytes == 0 {
 		return 0, refuse(cudart.ErrInvalidValue, call, "zero bytes")
 	}
-	addr, how, err := p.allocate(bytes)
+	most, short := r.shortage(p.memory.ordinal)
+	addr, how, err := p.allocate(bytes, most)
 	if how == fitsNot {
-		return 0, refuse(cudart.ErrOutOfMemory, call, "%d bytes of device %d's %d", bytes, p.memory.ordinal, p.memory.limit)
+		short.hit()
+		return 0, refuse(cudart.ErrOutOfMemory, call, "%d bytes of device %d's %d", bytes, p.memory.ordinal, min(p.memory.limit, most))
 	}
 	if err != nil {
 		return 0, refuse(cudart.ErrOutOfMemory, call, "%d bytes: %v", bytes, err)
@@ -163,14 +165,16 @@ func (r *simulator) Alloc(ctx cudart.Context, h cudart.Pool, bytes uint64, strea
 	return cudart.DevicePtr(addr), nil
 }
 
-func (p *pool) allocate(bytes uint64) (addr uint64, how fit, err error) {
+// allocate takes bytes of a device that has most, or its limit.
+func (p *pool) allocate(bytes, most uint64) (addr uint64, how fit, err error) {
 	m := p.memory
-	if bytes > m.limit {
+	most = min(most, m.limit)
+	if bytes > most {
 		return 0, fitsNot, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n, room := charged(bytes), m.limit-m.reserved
+	n, room := charged(bytes), most-min(most, m.reserved)
 	how = fitting(n, p.used, p.reserved, p.freeing, room)
 	if how == fitsNot {
 		return 0, how, nil

@@ -97,6 +97,8 @@ func (s *stream) step() bool {
 		if it.wait.stream.progress.hold(s, it.wait.number) {
 			return false
 		}
+	} else if f := s.sim.faults.Load(); f != nil && f.hangs(s, it) {
+		return false
 	} else if l := s.perform(it); l != nil {
 		s.sim.lose(l)
 		return true

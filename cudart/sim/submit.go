@@ -9,11 +9,11 @@ import (
 func (r *simulator) Submit(ctx cudart.Context, h cudart.Stream, l *cudart.List) (int, error) {
 	words := l.Words()
 	if len(words) == 0 {
-		_, err := r.enter(ctx, "submit")
+		_, err := r.current(ctx, "submit")
 		return -1, err
 	}
 	first := callOf(cudart.Op(words[0]), 1)
-	c, err := r.enter(ctx, first)
+	c, err := r.current(ctx, first)
 	if err != nil {
 		return 0, err
 	}
@@ -57,6 +57,11 @@ func (s *stream) accept(words []uint64, first string) (refused int, err error) {
 
 // take checks one command and queues it, if there is something to do later.
 func (s *stream) take(c *cudart.Command, words []uint64) error {
+	if s.sim.faults.Load() != nil {
+		if err := s.sim.refusal(callOf(c.Op, c.Width), s.ctx.device.info.Ordinal); err != nil {
+			return err
+		}
+	}
 	switch c.Op {
 	case cudart.OpRecord:
 		return s.record(c.Event)

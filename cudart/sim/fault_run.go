@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"math"
+	"time"
+
+	"github.com/gpuactor/gpuactor/cudart"
+)
+
+// What rules do to a command that has come to run.
+
+// hangs gives the stream away for good, where the command at its head is never to
+// end: a loss, or Close, gets it back (I3, I6). Nothing blocks, whatever the clock.
+func (f *faults) hangs(s *stream, it *item) bool {
+	stuck := false
+	switch {
+	case it.op == cudart.OpLaunch:
+		each(f, func(x *Rule, k KernelFault) {
+			stuck = k.Hangs && k.about(it.function.name) && x.acts(k.When) > 0 || stuck
+		})
+	case it.op >= cudart.OpCopyHtoD && it.op <= cudart.OpCopyPeer:
+		c, _ := cudart.Decode(s.current.words[it.from:it.to])
+		if from, to, ok := linkOf(&c); ok {
+			each(f, func(x *Rule, l LinkFault) {
+				stuck = l.Does == Hangs && l.about(from, to) && x.acts(l.When) > 0 || stuck
+			})
+		}
+	}
+	return stuck && s.sim.never.hold(s, math.MaxUint64)
+}
+
+// breaks is the loss that a command is, by a rule: nil mostly.
+func (f *faults) breaks(s *stream, it *item) (l *loss) {
+	each(f, func(x *Rule, d DeviceFault) {
+		if d.Running && d.Device == s.ctx.device.info.Ordinal && x.acts(d.when()) > 0 && l == nil {
+			l = d.loss()
+		}
+	})
+	if it.op == cudart.OpLaunch {
+		each(f, func(x *Rule, k KernelFault) {
+			if k.Code != 0 && k.about(it.function.name) && x.acts(k.When) > 0 && l == nil {
+				l = &loss{k.Code, "kernel " + it.function.name + ": by a rule of the simulation"}
+			}
+		})
+	}
+	return l
+}
+
+// runSlowly runs a kernel, and takes longer where a rule has it so. A loss ends that.
+func (s *stream) runSlowly(f *function, c *cudart.Command) *loss {
+	began := time.Now()
+	l := s.runKernel(f, c)
+	took := time.Since(began)
+	more := s.sim.slowed(f.name, took) - took
+	if _, real := s.sim.exec.(*goroutines); !real || more <= 0 || l != nil {
+		return l // other clocks know no waiting: they ask slowed themselves
+	}
+	t := time.NewTimer(more)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.sim.over:
+	}
+	return nil
+}
