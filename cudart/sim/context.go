@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/gpuactor/gpuactor/cudart"
 )
 
@@ -24,6 +26,7 @@ func (r *simulator) enter(ctx cudart.Context, call string) (*context, error) {
 // current is enter without the rules for calls: those of a list are asked about each
 // command.
 func (r *simulator) current(ctx cudart.Context, call string) (*context, error) {
+	r.exec.turn(call, nil)
 	c := r.contextTable.get(uintptr(ctx))
 	if l := r.lost.Load(); l != nil {
 		return c, l.at(call)
@@ -215,5 +218,6 @@ func (r *simulator) streamsOf(c *context) []*stream {
 			of = append(of, s)
 		}
 	}
+	slices.SortFunc(of, byNumber)
 	return of
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"runtime"
 	"sync"
 	"time"
 
@@ -74,10 +73,11 @@ func (r *simulator) DestroyEvent(ctx cudart.Context, h cudart.Event) error {
 }
 
 func (r *simulator) event(h cudart.Event, call string) (*event, error) {
+	e := r.eventTable.get(uintptr(h))
+	r.exec.turn(call, e)
 	if l := r.lost.Load(); l != nil {
 		return nil, l.at(call)
 	}
-	e := r.eventTable.get(uintptr(h))
 	if e == nil {
 		return nil, refuse(cudart.ErrInvalidHandle, call, "no event %#x", uintptr(h))
 	}
@@ -93,26 +93,23 @@ func (r *simulator) QueryEvent(h cudart.Event) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	done := e.poll()
+	done := e.poll(r.exec)
+	r.exec.turn("", nil)
 	return done, r.lossAt(call) // a point that a loss passed over is not done
 }
 
-// patience is how many queries in vain go by between two that yield.
-const patience = 256
-
-// poll reports whether the latest record is done. On hardware a thread that does
-// nothing but poll takes nothing from the GPU; here it could take the processor
-// that the stream would run on, so now and then it gives way.
-func (e *event) poll() bool {
+// poll reports whether the latest record is done.
+func (e *event) poll(x executor) bool {
 	e.mu.Lock()
-	done := e.last.done()
+	p := e.last
+	done := p.done()
 	if !done {
 		e.polls++
 	}
-	yield := !done && e.polls%patience == 0
+	polls := e.polls
 	e.mu.Unlock()
-	if yield {
-		runtime.Gosched()
+	if !done {
+		x.vain(p, polls)
 	}
 	return done
 }

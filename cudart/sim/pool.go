@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -195,6 +196,7 @@ func (r *simulator) waitForFrees(s *stream) {
 		}
 	}
 	r.mu.Unlock()
+	slices.SortFunc(behind, func(a, b point) int { return byNumber(a.stream, b.stream) })
 	s.mu.Lock()
 	for _, p := range behind {
 		s.push(item{op: cudart.OpWait, wait: p}, nil)

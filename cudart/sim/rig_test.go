@@ -36,7 +36,10 @@ type rig struct {
 }
 
 // byHand runs streams when the test says so, on the test's goroutine.
-type byHand struct{ waiting []*stream }
+type byHand struct {
+	realTime
+	waiting []*stream
+}
 
 func (x *byHand) attach(*stream)  {}
 func (x *byHand) ready(s *stream) { x.waiting = append(x.waiting, s) }

@@ -95,9 +95,9 @@ func New(c Config) cudart.Runtime {
 	if c.Devices < 0 || c.Devices > maxDevices || c.CopyEngines < 0 || c.Memory > maxMemory {
 		panic(fmt.Sprintf("sim: no such machine: %+v", c))
 	}
-	r := &simulator{noPeer: c.NoPeer, start: time.Now(), streams: map[*stream]struct{}{}}
+	r := &simulator{noPeer: c.NoPeer, streams: map[*stream]struct{}{}}
 	if c.Clock == nil {
-		r.exec = &goroutines{idle: make(chan struct{}, 1)}
+		r.exec = &goroutines{realTime: realTime{time.Now()}, idle: make(chan struct{}, 1)}
 	} else {
 		r.exec = c.Clock.drive(r)
 	}
@@ -114,7 +114,6 @@ func New(c Config) cudart.Runtime {
 // simulator is the Runtime.
 type simulator struct {
 	noPeer  func(device, peer int) bool
-	start   time.Time
 	exec    executor
 	devices []*device
 	threads threads
@@ -132,6 +131,7 @@ type simulator struct {
 
 	mu      sync.Mutex // guards what is below, and contexts' coming and going
 	streams map[*stream]struct{}
+	born    uint64 // streams ever made
 	closed  bool
 }
 
@@ -140,7 +140,7 @@ func (r *simulator) Name() string { return "sim" }
 // DriverVersion is the version of CUDA whose behaviour is simulated.
 func (r *simulator) DriverVersion() int { return 13000 }
 
-func (r *simulator) Now() time.Duration { return time.Since(r.start) }
+func (r *simulator) Now() time.Duration { return r.exec.now() }
 
 // Close waits for commands that are running, drops those queued, and unmaps
 // all memory, pinned memory too.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 
@@ -13,6 +14,7 @@ import (
 type stream struct {
 	sim  *simulator
 	ctx  *context
+	born uint64 // streams made before it
 	work func() // the executor's: bound once, since binding allocates
 
 	mu        sync.Mutex
@@ -81,18 +83,41 @@ func (s *stream) start() bool {
 	return true
 }
 
+// byNumber is the order in which streams were made.
+func byNumber(a, b *stream) int { return cmp.Compare(a.born, b.born) }
+
+// head is the next command, for executors that do not leave it to step. Nil means
+// that the stream was given away, as step says.
+func (s *stream) head() *item {
+	if s.at == len(s.current.items) && !s.refill() {
+		return nil
+	}
+	return &s.current.items[s.at]
+}
+
+// finish says that the command at the head is done.
+func (s *stream) finish() {
+	s.at++
+	s.progress.reach(s.before+uint64(s.at), s.sim.exec)
+}
+
+// drop passes over everything up to the next refill (I6).
+func (s *stream) drop() {
+	s.at = len(s.current.items)
+	s.progress.reach(s.before+uint64(s.at), s.sim.exec)
+}
+
 // step does the next command. False means that the stream was given away: it has
 // nothing to do, or is held at a wait; the caller must not touch it again.
 func (s *stream) step() bool {
-	if s.at == len(s.current.items) && !s.refill() {
+	it := s.head()
+	if it == nil {
 		return false
 	}
-	if s.sim.lost.Load() != nil { // I6
-		s.at = len(s.current.items)
-		s.progress.reach(s.before+uint64(s.at), s.sim.exec)
+	if s.sim.lost.Load() != nil {
+		s.drop()
 		return true
 	}
-	it := &s.current.items[s.at]
 	if it.op == cudart.OpWait {
 		if it.wait.stream.progress.hold(s, it.wait.number) {
 			return false
@@ -103,8 +128,7 @@ func (s *stream) step() bool {
 		s.sim.lose(l)
 		return true
 	}
-	s.at++
-	s.progress.reach(s.before+uint64(s.at), s.sim.exec)
+	s.finish()
 	return true
 }
 
@@ -141,7 +165,7 @@ func (s *stream) await() {
 	s.mu.Lock()
 	n := s.submitted
 	s.mu.Unlock()
-	s.progress.await(n, &s.sim.lost)
+	s.sim.exec.await(s, n)
 }
 
 func (r *simulator) forget(s *stream) {
@@ -159,10 +183,12 @@ func (r *simulator) CreateStream(ctx cudart.Context) (cudart.Stream, error) {
 	s := &stream{sim: r, ctx: c}
 	s.progress.init()
 	s.resolver.stream = s
-	r.exec.attach(s)
 	r.mu.Lock()
+	s.born = r.born
+	r.born++
 	r.streams[s] = struct{}{}
 	r.mu.Unlock()
+	r.exec.attach(s)
 	h := r.streamTable.put(s)
 	if h == 0 {
 		r.forget(s)

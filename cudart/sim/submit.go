@@ -28,6 +28,7 @@ func (r *simulator) Submit(ctx cudart.Context, h cudart.Stream, l *cudart.List) 
 	if start {
 		r.exec.ready(s)
 	}
+	r.exec.turn("", nil)
 	return refused, err
 }
 
