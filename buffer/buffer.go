@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"reflect"
 	"unsafe"
 
@@ -85,13 +86,18 @@ func NewElsewhere[T Element](u User, n int) (Buf[T], device.Point, error) {
 
 // size is n elements in bytes, or an error.
 func size(n int, elem uintptr) (uint64, error) {
-	switch {
-	case n < 0:
-		return 0, fmt.Errorf("buffer: a negative length, %d: %w", n, cudart.ErrInvalidValue)
-	case uint64(n) > device.MaxAlloc/uint64(elem):
-		return 0, fmt.Errorf("buffer: %d elements of %d bytes, larger than any device: %w", n, elem, cudart.ErrOutOfMemory)
+	over, bytes := bits.Mul64(uint64(n), uint64(elem))
+	if over == 0 && bytes <= device.MaxAlloc && n >= 0 {
+		return bytes, nil
 	}
-	return uint64(n) * uint64(elem), nil
+	return 0, badSize(n, elem)
+}
+
+func badSize(n int, elem uintptr) error {
+	if n < 0 {
+		return fmt.Errorf("buffer: a negative length, %d: %w", n, cudart.ErrInvalidValue)
+	}
+	return fmt.Errorf("buffer: %d elements of %d bytes, larger than any device: %w", n, elem, cudart.ErrOutOfMemory)
 }
 
 func alloc(o *Owner, n int, t reflect.Type, elsewhere bool) (Handle, error) {
@@ -101,7 +107,7 @@ func alloc(o *Owner, n int, t reflect.Type, elsewhere bool) (Handle, error) {
 	}
 	d := o.Stream.Device()
 	b, err := d.Alloc(o.Stream, max(bytes, 1), elsewhere)
-	if errors.Is(err, device.ErrBudget) {
+	if err != nil && errors.Is(err, device.ErrBudget) {
 		b, err = allocLater(o, max(bytes, 1), elsewhere)
 	}
 	if err != nil {

@@ -24,6 +24,6 @@ func classOf(bytes uint64) (class int, size uint64) {
 	}
 	e := bits.Len64(bytes-1) - 1 // 2^e < bytes <= 2^(e+1)
 	step := uint64(1) << (e - stepBits)
-	n := (bytes - 1 - 1<<e) / step // 0 … 7: how many whole steps lie below
+	n := (bytes - 1 - 1<<e) >> (e - stepBits) // 0 … 7: how many whole steps lie below
 	return 8 + (e-12)<<stepBits + int(n), 1<<e + (n+1)*step
 }
