@@ -35,6 +35,7 @@ var groups = []struct {
 	{"context", contextChecks},
 	{"stream", streamChecks},
 	{"event", eventChecks},
+	{"defaults", defaultsChecks},
 	{"memory", memoryChecks},
 	{"host", hostChecks},
 	{"copy", copyChecks},

@@ -11,6 +11,8 @@ type context struct {
 	device  *device
 	handle  cudart.Context
 	primary bool
+
+	defaults defaults
 }
 
 // enter begins a call that needs ctx to be current on this thread. The context

@@ -163,6 +163,7 @@ func (r *simulator) Alloc(ctx cudart.Context, h cudart.Pool, bytes uint64, strea
 	if how == fitsLater {
 		r.waitForFrees(s)
 	}
+	s.allocated()
 	return cudart.DevicePtr(addr), nil
 }
 

@@ -16,9 +16,8 @@
 // and never run.
 //
 // What is not: time (a kernel takes as long as its Go function), the engines'
-// limits, the legacy default stream. Commands queue without bound, where the
-// driver makes the submitter wait after about a thousand. A thread that ends
-// without SetCurrent(0) leaves its entry behind, and the next thread with its
+// limits. Commands queue without bound, where the driver makes the submitter wait
+// after about a thousand. A thread that ends without SetCurrent(0) leaves its entry behind, and the next thread with its
 // number inherits it. On systems other than Linux and Windows there is no check
 // that a context is current, and Current tells what was set last anywhere.
 // Copies between ranges that overlap are undefined, as in CUDA.

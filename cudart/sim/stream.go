@@ -17,6 +17,8 @@ type stream struct {
 	born uint64 // streams made before it
 	work func() // the executor's: bound once, since binding allocates
 
+	member *member // of its context's defaults; nil for a non-blocking stream
+
 	mu        sync.Mutex
 	pending   batch
 	submitted uint64
@@ -180,6 +182,15 @@ func (r *simulator) CreateStream(ctx cudart.Context) (cudart.Stream, error) {
 	if err != nil {
 		return 0, err
 	}
+	h, _ := r.addStream(c)
+	if h == 0 {
+		return 0, refuse(cudart.ErrOutOfMemory, call, "too many streams")
+	}
+	return h, nil
+}
+
+// addStream makes a stream; the handle is zero where there are too many.
+func (r *simulator) addStream(c *context) (cudart.Stream, *stream) {
 	s := &stream{sim: r, ctx: c}
 	s.progress.init()
 	s.resolver.stream = s
@@ -192,9 +203,8 @@ func (r *simulator) CreateStream(ctx cudart.Context) (cudart.Stream, error) {
 	h := r.streamTable.put(s)
 	if h == 0 {
 		r.forget(s)
-		return 0, refuse(cudart.ErrOutOfMemory, call, "too many streams")
 	}
-	return cudart.Stream(h), nil
+	return cudart.Stream(h), s
 }
 
 func (r *simulator) DestroyStream(ctx cudart.Context, h cudart.Stream) error {
@@ -203,11 +213,17 @@ func (r *simulator) DestroyStream(ctx cudart.Context, h cudart.Stream) error {
 	if !goOn {
 		return err
 	}
+	if s := r.streamTable.get(uintptr(h)); s != nil && s.member != nil && s.member.legacy {
+		return refuse(cudart.ErrInvalidHandle, call, "a legacy stream is never destroyed")
+	}
 	s := r.streamTable.take(uintptr(h))
 	if s == nil {
 		return refuse(cudart.ErrInvalidHandle, call, "no stream %#x", uintptr(h))
 	}
 	s.retire()
+	if s.member != nil {
+		s.member.gone.Store(true)
+	}
 	return err
 }
 
@@ -230,6 +246,7 @@ func (r *simulator) SynchronizeStream(ctx cudart.Context, h cudart.Stream) error
 	if err != nil {
 		return err
 	}
+	s.awaitOthers()
 	s.await()
 	return r.lossAt(call)
 }

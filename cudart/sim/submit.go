@@ -50,6 +50,7 @@ func (s *stream) accept(words []uint64, first string) (refused int, err error) {
 			if e := s.take(&c, words); e != nil && refused < 0 {
 				refused, err = i, e
 			}
+			s.announce()
 		}
 		words = rest
 	}
@@ -81,7 +82,7 @@ func (s *stream) take(c *cudart.Command, words []uint64) error {
 			return err
 		}
 	}
-	s.push(item{op: c.Op}, words)
+	s.queue(item{op: c.Op}, words)
 	return nil
 }
 
@@ -96,6 +97,7 @@ func (s *stream) record(h cudart.Event) error {
 	if e.ctx != s.ctx {
 		return refuse(cudart.ErrInvalidHandle, call, "the event is of another context than the stream")
 	}
+	s.comeBehind()
 	if !e.timing {
 		e.record(point{s, s.submitted})
 		return nil
@@ -113,7 +115,11 @@ func (s *stream) wait(h cudart.Event) error {
 	if e == nil {
 		return refuse(cudart.ErrInvalidHandle, "cuStreamWaitEvent", "no event %#x", uintptr(h))
 	}
-	if p := e.latest(); p.stream != s && !p.done() {
+	p := e.latest()
+	if p.stream != nil { // a wait for nothing is nothing
+		s.comeBehind()
+	}
+	if p.stream != s && !p.done() {
 		s.push(item{op: cudart.OpWait, wait: p}, nil)
 	}
 	return nil
@@ -126,7 +132,7 @@ func (s *stream) free(c *cudart.Command, words []uint64) error {
 	if !ok || !m.retire(c.Dst) {
 		return refuse(cudart.ErrInvalidValue, "cuMemFreeAsync", "%#x is not the address of live memory", c.Dst)
 	}
-	s.push(item{op: c.Op}, words)
+	s.queue(item{op: c.Op}, words)
 	s.lastFree.Store(s.submitted)
 	return nil
 }
@@ -146,7 +152,7 @@ func (s *stream) launch(c *cudart.Command, words []uint64) error {
 	if code, why := checkLaunch(&s.ctx.device.info, f.info, c.Grid, c.Block, c.Shared); code != 0 {
 		return refuse(code, call, "kernel %s: %s", f.name, why)
 	}
-	s.push(item{op: c.Op, function: f}, words)
+	s.queue(item{op: c.Op, function: f}, words)
 	return nil
 }
 
