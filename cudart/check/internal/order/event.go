@@ -13,6 +13,12 @@ type Event struct {
 // NewEvent is a new event of the context.
 func (c *Context) NewEvent(name string) *Event { return &Event{Name: name, ctx: c} }
 
+// Context is the context that the event belongs to.
+func (ev *Event) Context() *Context { return ev.ctx }
+
+// Usable reports whether there is something to wait for.
+func (ev *Event) Usable() bool { return ev.recorded && !ev.destroyed }
+
 // Destroyed reports whether it has been.
 func (ev *Event) Destroyed() bool { return ev.destroyed }
 
@@ -66,6 +72,9 @@ func (e *Engine) usable(t tick, n Note, ev *Event) bool {
 	}
 	return false
 }
+
+// Foreign reports a use of what belongs to another context than the stream.
+func (e *Engine) Foreign(s *Stream, n Note) { e.about(WrongContext, tick{s, s.n + 1}, n, nil) }
 
 // about reports one command that is wrong by itself.
 func (e *Engine) about(k Kind, t tick, n Note, ev *Event) {
