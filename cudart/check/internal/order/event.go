@@ -22,15 +22,16 @@ func (ev *Event) Usable() bool { return ev.recorded && !ev.destroyed }
 // Destroyed reports whether it has been.
 func (ev *Event) Destroyed() bool { return ev.destroyed }
 
-// Record records an event on a stream of its context.
+// Record records an event on a stream of its context. A record, or a wait, that is
+// reported orders nothing, also where its stream is the legacy one.
 func (e *Engine) Record(s *Stream, n Note, ev *Event) {
-	t := s.next()
 	switch {
 	case ev.destroyed:
-		e.about(BadHandle, t, n, ev)
+		e.about(BadHandle, tick{s, s.n}, n, ev)
 	case ev.ctx != s.ctx:
-		e.about(WrongContext, t, n, ev)
+		e.about(WrongContext, tick{s, s.n}, n, ev)
 	default:
+		s.next()
 		ev.recorded, ev.last = true, s.now()
 	}
 }
@@ -38,7 +39,8 @@ func (e *Engine) Record(s *Stream, n Note, ev *Event) {
 // Wait has all that the stream is given later come after what the event's latest
 // record captured. Any context's event will do.
 func (e *Engine) Wait(s *Stream, n Note, ev *Event) {
-	if t := s.next(); e.usable(t, n, ev) {
+	if e.usable(tick{s, s.n}, n, ev) {
+		s.next()
 		s.join(ev.last)
 	}
 }
