@@ -35,14 +35,25 @@ func Reports(p *program.Program) []Report {
 	g := draw(p)
 	var all []Report
 	for i := range p.Statements {
-		for j := range i {
-			if r, ok := g.pair(j, i); ok {
-				all = append(all, r)
-			}
+		all = g.of(all, i)
+	}
+	return all
+}
+
+// Last is those of Reports that come with the program's last statement.
+func Last(p *program.Program) []Report {
+	return draw(p).of(nil, len(p.Statements)-1)
+}
+
+// of appends the reports that come with a statement.
+func (g *graph) of(all []Report, statement int) []Report {
+	for earlier := range statement {
+		if r, ok := g.pair(earlier, statement); ok {
+			all = append(all, r)
 		}
-		if kind := g.wrong[i]; kind != "" {
-			all = append(all, Report{Kind: kind, First: i, Second: -1})
-		}
+	}
+	if kind := g.wrong[statement]; kind != "" {
+		all = append(all, Report{Kind: kind, First: statement, Second: -1})
 	}
 	return all
 }
