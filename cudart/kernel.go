@@ -51,6 +51,9 @@ func (k *KernelCall) Bind(c Command, mem Memory) {
 // Args is the number of arguments.
 func (k *KernelCall) Args() int { return k.cmd.Args() }
 
+// Size is how many bytes of memory argument i has by its caller's declaration, 0 for a scalar.
+func (k *KernelCall) Size(i int) uint64 { return k.cmd.Arg(i).Bytes }
+
 // Bytes is the memory behind argument i, as long as its caller declared.
 func (k *KernelCall) Bytes(i int) []byte {
 	a := k.cmd.Arg(i)

@@ -87,6 +87,11 @@ type Image struct {
 	Name string              // for messages
 	PTX  string              // one module's text, with its .version and .target
 	Go   map[string]GoKernel // by the kernel's name in the PTX
+
+	// Cost is what kernels take, for a simulator in virtual time. A kernel without is
+	// taken to be bound by the memory behind its arguments. It is called before the
+	// kernel runs, and may read its arguments and their sizes, not what is behind them.
+	Cost map[string]func(k *KernelCall) time.Duration
 }
 
 // Runtime is a CUDA runtime.

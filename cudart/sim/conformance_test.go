@@ -11,3 +11,7 @@ import (
 func TestConformance(t *testing.T) {
 	cudarttest.Run(t, func(t *testing.T) cudart.Runtime { return sim.New(sim.Config{}) })
 }
+
+func TestConformanceInVirtualTime(t *testing.T) {
+	cudarttest.Run(t, func(t *testing.T) cudart.Runtime { return sim.New(sim.Config{Clock: sim.Virtual()}) })
+}

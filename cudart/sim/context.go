@@ -184,6 +184,7 @@ func (r *simulator) SetCurrent(ctx cudart.Context) error {
 	if err := r.refusal(call, Any); err != nil {
 		return err
 	}
+	r.exec.turn(call, nil)
 	r.threads.set(ctx)
 	return nil
 }

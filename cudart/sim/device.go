@@ -29,7 +29,12 @@ func newDevice(ordinal int, c Config) *device {
 		MaxShared:       48 << 10,
 	}
 	copy(d.info.UUID[:], "simulated-gpu")
-	d.info.UUID[15] = byte(ordinal)
+	d.info.UUID[14], d.info.UUID[15] = byte(ordinal>>8), byte(ordinal)
+	if t := c.Topology; t != nil {
+		g := &t.GPUs[ordinal]
+		d.info.Name, d.info.Multiprocessors, d.info.CopyEngines = "simulated "+g.Name, g.Multiprocessors, g.CopyEngines
+		d.info.Memory, d.memory.limit = g.Memory, g.Memory
+	}
 	return d
 }
 

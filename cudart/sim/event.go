@@ -2,6 +2,7 @@ package sim
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -20,6 +21,8 @@ func (p point) done() bool { return p.stream == nil || p.stream.progress.done.Lo
 type event struct {
 	ctx    *context
 	timing bool
+
+	told atomic.Int64 // in virtual time: when its latest record was submitted
 
 	mu    sync.Mutex
 	last  point

@@ -8,11 +8,11 @@ import (
 	"github.com/gpuactor/gpuactor/cudart"
 )
 
-// A device address has a one in bit 56, the device in bits 48–55 and an offset
+// A device address has a one in bit 56, the device in bits 44–55 and an offset
 // below. No processor that Go runs on takes it for an address of its own.
 const (
 	addressMark = 1 << 56
-	offsetBits  = 48
+	offsetBits  = 44
 
 	slotBits  = 25 // a device's addresses are divided into slots of 32 MiB
 	slotsIn   = 512
@@ -50,7 +50,7 @@ func newMemory(ordinal int, limit uint64) *memory {
 
 // memoryOf is the memory that an address is in.
 func (r *simulator) memoryOf(p uint64) (*memory, bool) {
-	if d := p >> offsetBits & 0xff; p>>56 == 1 && d < uint64(len(r.devices)) {
+	if d := p >> offsetBits & 0xfff; p>>56 == 1 && d < uint64(len(r.devices)) {
 		return r.devices[d].memory, true
 	}
 	return nil, false
@@ -236,15 +236,16 @@ func (m *memory) trim() {
 func (m *memory) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := range slots {
-		if m.pages[i/slotsIn].Load() == nil {
+	for p := range m.pages {
+		page := m.pages[p].Load()
+		if page == nil {
 			continue
 		}
-		if s := m.slot(i); s != nil {
-			if s.first == i {
+		for i := range page {
+			if s := page[i].Load(); s != nil && s.first == p*slotsIn+i {
 				s.unmap()
 			}
-			m.setSlot(i, nil)
+			page[i].Store(nil)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/gpuactor/gpuactor/cudart"
 )
@@ -15,6 +16,7 @@ type module struct {
 	ctx     *context
 	image   string
 	kernels map[string]cudart.GoKernel // nil where there is PTX and no Go
+	costs   map[string]func(*cudart.KernelCall) time.Duration
 
 	mu    sync.Mutex
 	found map[string]cudart.Function
@@ -25,6 +27,7 @@ type function struct {
 	ctx  *context
 	name string
 	run  cudart.GoKernel
+	cost func(*cudart.KernelCall) time.Duration // nil: not stated
 	info cudart.FunctionInfo
 }
 
@@ -38,7 +41,7 @@ func (r *simulator) LoadModule(ctx cudart.Context, image cudart.Image) (cudart.M
 	if code != 0 {
 		return 0, refuse(code, call, "module %s: %s", image.Name, why)
 	}
-	m := &module{ctx: c, image: image.Name, kernels: map[string]cudart.GoKernel{}, found: map[string]cudart.Function{}}
+	m := &module{ctx: c, image: image.Name, costs: image.Cost, kernels: map[string]cudart.GoKernel{}, found: map[string]cudart.Function{}}
 	for _, e := range entries {
 		m.kernels[e.Name] = image.Go[e.Name]
 	}
@@ -115,7 +118,7 @@ func (r *simulator) Function(ctx cudart.Context, h cudart.Module, name string) (
 	if f, ok := m.found[name]; ok {
 		return f, info, nil
 	}
-	f := r.functionTable.put(&function{ctx: c, name: name, run: kernel, info: info})
+	f := r.functionTable.put(&function{ctx: c, name: name, run: kernel, cost: m.costs[name], info: info})
 	if f == 0 {
 		return 0, info, refuse(cudart.ErrOutOfMemory, call, "too many functions")
 	}

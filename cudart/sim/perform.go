@@ -16,7 +16,10 @@ func (s *stream) perform(it *item) *loss {
 		}
 	}
 	if it.op == cudart.OpRecord {
-		it.event.stamp(it.wait, s.sim.Now())
+		it.event.stamp(it.wait, s.sim.deviceTime())
+		return nil
+	}
+	if s.sim.noBytes && it.op != cudart.OpFree {
 		return nil
 	}
 	c, _ := cudart.Decode(s.current.words[it.from:it.to])

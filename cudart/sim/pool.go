@@ -10,7 +10,7 @@ import (
 // pool counts memory of a device. What is freed stays the pool's, until trimmed.
 type pool struct {
 	memory *memory
-	open   atomic.Uint64 // bit i: kernels of device i may use it
+	open   [maxDevices / 64]atomic.Uint64 // bit i: kernels of device i may use it
 
 	// Bytes, guarded by memory.mu. used ≤ reserved + freeing.
 	used      uint64 // by allocations whose free has not run
@@ -22,7 +22,9 @@ type pool struct {
 // charged is what an allocation of some bytes counts for.
 func charged(bytes uint64) uint64 { return (bytes + 1<<alignBits - 1) &^ (1<<alignBits - 1) }
 
-func (p *pool) opensTo(device int) bool { return p.open.Load()>>device&1 != 0 }
+func (p *pool) opensTo(device int) bool { return p.open[device/64].Load()>>(device%64)&1 != 0 }
+
+func (p *pool) openTo(device int) { p.open[device/64].Or(1 << (device % 64)) }
 
 // keep gives unused reserve beyond some bytes back to the device.
 func (p *pool) keep(bytes uint64) {
@@ -70,7 +72,7 @@ func (r *simulator) CreatePool(ctx cudart.Context) (cudart.Pool, error) {
 		return 0, err
 	}
 	p := &pool{memory: c.device.memory}
-	p.open.Store(1 << c.device.info.Ordinal)
+	p.openTo(c.device.info.Ordinal)
 	h := r.poolTable.put(p)
 	if h == 0 {
 		return 0, refuse(cudart.ErrOutOfMemory, call, "too many pools")
@@ -120,7 +122,7 @@ func (r *simulator) AllowPeer(ctx cudart.Context, h cudart.Pool, peer int) error
 	if home := p.memory.ordinal; peer != home && (r.lies(peer, home) || !r.reaches(peer, home)) {
 		return refuse(cudart.ErrInvalidDevice, call, "device %d cannot access memory of device %d", peer, home)
 	}
-	p.open.Or(1 << peer)
+	p.openTo(peer)
 	return nil
 }
 

@@ -59,7 +59,7 @@ import (
 // Config says what the simulated machine has. The zero value is two devices
 // of 8 GiB that reach each other.
 type Config struct {
-	Devices     int    // 0: 2; at most 64
+	Devices     int    // 0: 2; at most 1024
 	Memory      uint64 // bytes of each device, counted and not reserved; 0: 8 GiB
 	CopyEngines int    // as DeviceInfo reports them; 0: 3
 
@@ -69,19 +69,36 @@ type Config struct {
 
 	Clock Clock // nil: real time
 
+	// Topology is a machine, with what things cost on it: devices, memory, copy engines,
+	// and who reaches whom are those of it, and not said here too. Only the virtual clock
+	// asks for the costs; without a topology it takes those of the H200, with a fast way
+	// between any two devices.
+	Topology *Topology
+
+	// NoBytes has copies, fills and kernels do nothing but take their time, for machines
+	// and transfers so large that moving the bytes would take too long.
+	NoBytes bool
+
 	Faults []Fault // what goes wrong from the start; see also Inject
 }
 
-const maxDevices = 64 // a pool's permissions are the bits of one word
+const maxDevices = 1024
 
 func init() {
 	cudart.Register("sim", func() (cudart.Runtime, error) { return New(Config{}), nil })
 }
 
 // New makes a simulated machine. Each one is apart from all others: handles and
-// addresses of one mean nothing in another. A negative count, or more than 64
+// addresses of one mean nothing in another. A negative count, or more than 1024
 // devices, panics. Close ends its goroutines and unmaps its memory.
 func New(c Config) cudart.Runtime {
+	if t := c.Topology; t != nil {
+		if c.Devices != 0 || c.Memory != 0 || c.CopyEngines != 0 || c.NoPeer != nil {
+			panic("sim: a topology, and devices beside it")
+		}
+		t.check()
+		c.Devices, c.NoPeer = len(t.GPUs), t.NoPeer
+	}
 	if c.Devices == 0 {
 		c.Devices = 2
 	}
@@ -94,7 +111,10 @@ func New(c Config) cudart.Runtime {
 	if c.Devices < 0 || c.Devices > maxDevices || c.CopyEngines < 0 || c.Memory > maxMemory {
 		panic(fmt.Sprintf("sim: no such machine: %+v", c))
 	}
-	r := &simulator{noPeer: c.NoPeer, streams: map[*stream]struct{}{}}
+	r := &simulator{noPeer: c.NoPeer, noBytes: c.NoBytes, streams: map[*stream]struct{}{}}
+	if r.topology = c.Topology; r.topology == nil {
+		r.topology = like(c)
+	}
 	if c.Clock == nil {
 		r.exec = &goroutines{realTime: realTime{time.Now()}, idle: make(chan struct{}, 1)}
 	} else {
@@ -112,12 +132,15 @@ func New(c Config) cudart.Runtime {
 
 // simulator is the Runtime.
 type simulator struct {
-	noPeer  func(device, peer int) bool
-	exec    executor
-	devices []*device
-	threads threads
-	pinned  pinned
-	lost    atomic.Pointer[loss] // set once: nothing runs any more
+	noPeer   func(device, peer int) bool
+	noBytes  bool
+	topology *Topology
+	virtual  *virtual // nil in any other time; also exec
+	exec     executor
+	devices  []*device
+	threads  threads
+	pinned   pinned
+	lost     atomic.Pointer[loss] // set once: nothing runs any more
 	faulty
 
 	contextTable  table[context]

@@ -27,6 +27,8 @@ type stream struct {
 
 	lastFree atomic.Uint64 // number of the last free submitted
 	progress progress
+	course   *course // in virtual time; else nil
+	issued   int64   // in virtual time: when the latest command was; guarded by mu
 
 	// Of whoever has the stream (I3): mostly its executor.
 	current  batch
@@ -53,6 +55,8 @@ type item struct {
 	wait     point
 	event    *event
 	function *function
+	issued   int64  // in virtual time: when it was submitted
+	ticket   uint64 // in virtual time, of a launch: its place in a hardware queue
 }
 
 const keepWords = 1 << 20 // a batch that grew beyond this is not kept
@@ -68,6 +72,9 @@ func (b *batch) reset() {
 
 // push queues a command and gives it its number. The caller holds mu.
 func (s *stream) push(it item, words []uint64) {
+	if s.course != nil {
+		s.course.number(&it, s.issued)
+	}
 	it.from = len(s.pending.words)
 	s.pending.words = append(s.pending.words, words...)
 	it.to = len(s.pending.words)
@@ -174,6 +181,9 @@ func (r *simulator) forget(s *stream) {
 	r.mu.Lock()
 	delete(r.streams, s)
 	r.mu.Unlock()
+	if s.course != nil {
+		r.virtual.detach(s)
+	}
 }
 
 func (r *simulator) CreateStream(ctx cudart.Context) (cudart.Stream, error) {

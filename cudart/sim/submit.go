@@ -64,6 +64,9 @@ func (s *stream) take(c *cudart.Command, words []uint64) error {
 			return err
 		}
 	}
+	if s.course != nil {
+		s.issued = s.sim.virtual.issue(s, c)
+	}
 	switch c.Op {
 	case cudart.OpRecord:
 		return s.record(c.Event)
@@ -97,6 +100,7 @@ func (s *stream) record(h cudart.Event) error {
 	if e.ctx != s.ctx {
 		return refuse(cudart.ErrInvalidHandle, call, "the event is of another context than the stream")
 	}
+	e.told.Store(s.issued)
 	s.comeBehind()
 	if !e.timing {
 		e.record(point{s, s.submitted})
@@ -114,6 +118,9 @@ func (s *stream) wait(h cudart.Event) error {
 	e := s.sim.eventTable.get(uintptr(h))
 	if e == nil {
 		return refuse(cudart.ErrInvalidHandle, "cuStreamWaitEvent", "no event %#x", uintptr(h))
+	}
+	if s.course != nil {
+		s.issued = s.sim.virtual.learns(s.issued, e)
 	}
 	p := e.latest()
 	if p.stream != nil { // a wait for nothing is nothing
