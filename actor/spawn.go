@@ -193,6 +193,9 @@ func (sys *System) place(s *Stream, at Placement) error {
 		s.cuda, err = s.t.d.NewStream(s.name)
 		return err
 	})
+	if err != nil && s.cuda != nil { // it is there, and the thread has not its context back
+		err = errors.Join(err, s.t.d.Do(s.cuda.Retire))
+	}
 	if err != nil {
 		s.t.abandon()
 	}

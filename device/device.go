@@ -60,6 +60,7 @@ type Device struct {
 	ctx     cudart.Context
 	primary bool
 	trace   Trace
+	tells   tells
 
 	mem    memory
 	host   hostPool
@@ -111,7 +112,7 @@ func Open(rt cudart.Runtime, o Options) ([]*Device, error) {
 }
 
 func open(rt cudart.Runtime, index int, info cudart.DeviceInfo, o Options, of int) (*Device, error) {
-	d := &Device{rt: rt, index: index, info: info, primary: o.Virtual == 0, trace: o.Trace, procs: runtime.GOMAXPROCS(0)}
+	d := &Device{rt: rt, index: index, info: info, primary: o.Virtual == 0, trace: o.Trace, tells: tellsOf(rt), procs: runtime.GOMAXPROCS(0)}
 	var err error
 	if d.primary {
 		d.ctx, err = rt.RetainPrimary(info.Ordinal)
@@ -238,7 +239,9 @@ func (d *Device) Streams() int { return int(d.streams.Load()) }
 // stream of it may be in use. Where the GPU has faulted nothing can be freed, and one
 // error, a [*FaultedError], says so.
 func (d *Device) Close() error {
-	err := d.Do(func() error {
+	tried := false
+	free := func() error {
+		tried = true
 		return errors.Join(
 			d.rt.SynchronizeContext(d.ctx),
 			d.mem.close(),
@@ -246,7 +249,11 @@ func (d *Device) Close() error {
 			d.closeEvents(),
 			d.fns.close(d),
 		)
-	})
+	}
+	err := d.Do(free)
+	if !tried { // the context could not be made current: once more, or all of it would be left
+		err = errors.Join(err, d.Do(free))
+	}
 	if err = once(errors.Join(err, d.release())); err != nil {
 		return fmt.Errorf("device: close %v: %w", d, err)
 	}

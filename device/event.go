@@ -57,10 +57,10 @@ func (p *eventPool) give(ms ...*mark) {
 }
 
 // closeEvents destroys the events. Everything is done by now, so that those of
-// retired streams are back.
+// retired streams are back, or the device is lost, and they are not waited for.
 func (d *Device) closeEvents() error {
 	d.retired.sweep(math.MaxInt)
-	return d.events.close()
+	return errors.Join(d.retired.abandon(), d.events.close())
 }
 
 func (p *eventPool) close() error {

@@ -38,6 +38,14 @@ type hostQueue struct{ first, last *HostBlock }
 // Ptr is the memory, outside Go's heap.
 func (b *HostBlock) Ptr() unsafe.Pointer { return b.ptr }
 
+// Accessed says that the CPU reads the first bytes of the memory, or writes them, from
+// now on, for a runtime that watches that. Any thread may call it.
+func (b *HostBlock) Accessed(bytes uint64, write bool) {
+	if w := b.d.tells.watcher; w != nil {
+		w.HostAccess(b.ptr, bytes, write)
+	}
+}
+
 // Device is the device whose pool the memory belongs to; copies of any device
 // may use it.
 func (b *HostBlock) Device() *Device { return b.d }
@@ -64,7 +72,11 @@ func (d *Device) AllocHost(bytes uint64, cur *Device) (*HostBlock, error) {
 		err = d.Do(grow)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("device: %v of pinned memory: %w", size(rounded), err)
+		err = fmt.Errorf("device: %v of pinned memory: %w", size(rounded), err)
+		if b.ptr != nil { // the memory is there, and the thread has not its context back
+			err = errors.Join(err, d.Do(func() error { return d.rt.FreeHost(d.ctx, b.ptr) }))
+		}
+		return nil, err
 	}
 	d.host.mu.Lock()
 	defer d.host.mu.Unlock()

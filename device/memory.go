@@ -154,5 +154,5 @@ func (m *memory) close() error {
 	clear(m.clean[:])
 	m.held, m.reserved, m.charged = nil, 0, 0
 	m.mu.Unlock()
-	return errors.Join(m.source.give(ptrs...), m.source.close())
+	return errors.Join(m.source.giveHere(ptrs), m.source.close())
 }

@@ -25,7 +25,7 @@ const sweepAtOnce = 16
 
 // sweep looks at the n streams that were not looked at for longest, and forgets
 // those whose events have all come back. One whose device is lost never gives them
-// back, and is forgotten with the device.
+// back: see abandon.
 func (r *retired) sweep(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,6 +37,31 @@ func (r *retired) sweep(n int) {
 			r.streams = append(r.streams, s)
 		}
 	}
+}
+
+// abandon gives back what the others hold, complete or not: the context goes, and
+// nobody will wait for it.
+func (r *retired) abandon() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, s := range r.streams {
+		errs = append(errs, s.abandon())
+	}
+	r.streams = nil
+	return errors.Join(errs...)
+}
+
+func (s *Stream) abandon() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.d.events.give(s.done...)
+	s.d.events.give(s.marks...)
+	s.done = nil
+	s.marksMu.Lock()
+	s.marks = nil
+	s.marksMu.Unlock()
+	return s.destroy()
 }
 
 // outstanding polls, and reports whether anything is not back yet.

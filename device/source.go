@@ -30,6 +30,7 @@ func (s *source) open(d *Device) (err error) {
 	if s.stream, err = d.rt.CreateStream(d.ctx); err != nil {
 		return fmt.Errorf("device: stream for the memory of %v: %w", d, err)
 	}
+	d.tells.stream(s.stream, fmt.Sprintf("the memory of device %d", d.index))
 	s.list, err = cudart.NewList(0)
 	return err
 }
@@ -59,23 +60,29 @@ func (s *source) take(bytes uint64) (ptr cudart.DevicePtr, err error) {
 		}
 		return s.d.rt.SynchronizeStream(s.d.ctx, s.stream)
 	})
+	if err != nil && ptr != 0 { // nobody will hear of it
+		return 0, errors.Join(err, s.give(ptr))
+	}
 	return ptr, err
 }
 
 // give frees memory that nothing uses any more; what is taken next may be of it.
 func (s *source) give(ptrs ...cudart.DevicePtr) error {
-	return s.d.Do(func() error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		var errs []error
-		for _, p := range ptrs {
-			if !s.list.Free(p) {
-				errs = append(errs, s.submit())
-				s.list.Free(p)
-			}
+	return s.d.Do(func() error { return s.giveHere(ptrs) })
+}
+
+// giveHere is give with the device's context current.
+func (s *source) giveHere(ptrs []cudart.DevicePtr) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, p := range ptrs {
+		if !s.list.Free(p) {
+			errs = append(errs, s.submit())
+			s.list.Free(p)
 		}
-		return errors.Join(append(errs, s.submit())...)
-	})
+	}
+	return errors.Join(append(errs, s.submit())...)
 }
 
 func (s *source) submit() error {
