@@ -63,11 +63,16 @@ func (v *virtual) admit(c *course, ticket uint64, t int64) bool {
 }
 
 func (v *virtual) beginKernel(c *course, f *function, cmd *cudart.Command, t int64) {
-	if d, stated := v.kernelTime(c.s, f, cmd); stated {
-		v.takes(c, t, d, 0)
-		return
+	d, stated := v.kernelTime(c.s, f, cmd)
+	bytes := uint64(0)
+	if !stated {
+		d, bytes = c.gpu.KernelOverhead, traffic(cmd)
 	}
-	v.takes(c, t, c.gpu.KernelOverhead, traffic(cmd), &c.gpu.work, &c.gpu.memory)
+	if v.sim.faults.Load() != nil {
+		factor, extra := v.sim.slowness(f.name)
+		d, bytes = time.Duration(factor*float64(d))+extra, uint64(factor*float64(bytes))
+	}
+	v.takes(c, t, d, bytes, &c.gpu.work, &c.gpu.memory)
 }
 
 // beginCopy finds the links that a copy goes over.

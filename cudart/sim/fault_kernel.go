@@ -18,7 +18,8 @@ type KernelFault struct {
 	Code cudart.Code
 	// Hangs has it never end, until the machine is lost or closed. None of it runs.
 	Hangs bool
-	// Slower is by what factor it is slower, 0 being 1, and Extra by what time on top.
+	// Slower is by what factor it is slower, 0 being 1, and Extra by what time on top: of
+	// real time or of virtual time. A clock that knows no time ignores both.
 	Slower float64
 	Extra  time.Duration
 }
@@ -40,14 +41,17 @@ func (f KernelFault) check(int) error {
 
 func (f KernelFault) about(kernel string) bool { return f.Name == "" || f.Name == kernel }
 
-// slowed is how long a kernel takes that would take some time, as the rules have it.
-func (r *simulator) slowed(kernel string, took time.Duration) time.Duration {
+// slowness is by what factor, and what time on top, the rules have a launch be slower.
+// A clock asks once for each launch.
+func (r *simulator) slowness(kernel string) (factor float64, extra time.Duration) {
+	factor = 1
 	if f := r.faults.Load(); f != nil {
 		each(f, func(x *Rule, k KernelFault) {
 			if k.Code == 0 && !k.Hangs && k.about(kernel) && x.acts(k.When) > 0 {
-				took = time.Duration(float64(took)*max(k.Slower, 1)) + k.Extra
+				factor *= max(k.Slower, 1)
+				extra += k.Extra
 			}
 		})
 	}
-	return took
+	return factor, extra
 }

@@ -246,6 +246,41 @@ func TestAKernelIsSlow(t *testing.T) {
 	})
 }
 
+func TestAKernelIsSlowInVirtualTime(t *testing.T) {
+	took := func(faults ...Fault) time.Duration {
+		g := newRig(t, Config{Clock: Virtual(), Faults: faults})
+		began := g.r.Now()
+		g.say(g.stream, 1)
+		g.is(g.r.SynchronizeStream(g.ctx, g.stream), 0)
+		return g.r.Now() - began
+	}
+	plain := took()
+	if more := took(KernelFault{Name: "log", Extra: time.Hour}) - plain; more != time.Hour {
+		t.Errorf("%v longer", more)
+	}
+	if more := took(KernelFault{Slower: 1000}) - plain; more < 100*time.Microsecond {
+		t.Errorf("%v longer, than %v", more, plain)
+	}
+	if more := took(KernelFault{Name: "touch", Extra: time.Hour}) - plain; more != 0 {
+		t.Errorf("another kernel: %v longer", more)
+	}
+}
+
+// What never ends does not end in virtual time either, and holds nobody's clock.
+func TestWhatNeverEndsInVirtualTime(t *testing.T) {
+	g := newRig(t, Config{Clock: Virtual(), Faults: []Fault{KernelFault{Name: "log", Hangs: true}}})
+	e := must(g.r.CreateEvent(g.ctx, false))
+	g.say(g.stream, 1)
+	g.submit(g.stream, func(l *cudart.List) { l.Record(e) })
+	other, p := g.newStream(), g.alloc(16)
+	g.submit(other, func(l *cudart.List) { l.Fill(p, 1, 1, 1) })
+	g.is(g.r.SynchronizeStream(g.ctx, other), 0)
+	if must(g.r.QueryEvent(e)) {
+		t.Error("it ended")
+	}
+	g.logged()
+}
+
 func TestMemoryRunsOutEarly(t *testing.T) {
 	g := newHandRig(t, Config{})
 	free, _, err := g.r.MemInfo(g.ctx)

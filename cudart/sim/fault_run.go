@@ -46,14 +46,18 @@ func (f *faults) breaks(s *stream, it *item) (l *loss) {
 	return l
 }
 
-// runSlowly runs a kernel, and takes longer where a rule has it so. A loss ends that.
+// runSlowly runs a kernel, and in real time takes longer where a rule has it so. A loss
+// ends that. In virtual time the clock has seen to it.
 func (s *stream) runSlowly(f *function, c *cudart.Command) *loss {
+	if _, real := s.sim.exec.(*goroutines); !real {
+		return s.runKernel(f, c)
+	}
+	factor, extra := s.sim.slowness(f.name)
 	began := time.Now()
 	l := s.runKernel(f, c)
-	took := time.Since(began)
-	more := s.sim.slowed(f.name, took) - took
-	if _, real := s.sim.exec.(*goroutines); !real || more <= 0 || l != nil {
-		return l // other clocks know no waiting: they ask slowed themselves
+	more := time.Duration((factor-1)*float64(time.Since(began))) + extra
+	if l != nil || more <= 0 {
+		return l
 	}
 	t := time.NewTimer(more)
 	defer t.Stop()
