@@ -114,7 +114,9 @@ func (h Host[T]) SliceCtx(ctx context.Context) ([]T, error) {
 	}
 }
 
+// slice is the memory, for the CPU to read and to write.
 func (h Host[T]) slice() []T {
+	h.x.host.Accessed(h.x.bytes.Load(), true)
 	var zero T
 	n := h.x.bytes.Load() / uint64(unsafe.Sizeof(zero))
 	return unsafe.Slice((*T)(h.x.host.Ptr()), n)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/cudart/check"
 	"github.com/gpuactor/gpuactor/cudart/cudarttest"
 	_ "github.com/gpuactor/gpuactor/cudart/nvidia"
 	"github.com/gpuactor/gpuactor/cudart/sim"
@@ -30,11 +31,20 @@ func openDevices(t testing.TB, budget uint64) (*refusing, []*device.Device) {
 	} else {
 		rt.Runtime = sim.New(sim.Config{})
 	}
-	devs, err := device.Open(rt, o)
+	devs, err := device.Open(checked(t, rt), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return rt, devs
+}
+
+// checked is rt with a race checker around it that fails the test, where the
+// environment says GPUACTOR_CHECK=race.
+func checked(t testing.TB, rt cudart.Runtime) cudart.Runtime {
+	if os.Getenv(check.Env) != check.Value {
+		return rt
+	}
+	return check.New(rt, check.Options{Report: check.To(t), Site: device.Site})
 }
 
 // refusing is a runtime that refuses the commands it is told to, as [cudart.Runtime]

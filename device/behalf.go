@@ -124,6 +124,7 @@ func (s *Stream) copyPeer(c PeerCopy, after [2]*mark) (Point, error) {
 	if s.d.trace != nil {
 		s.d.trace.Command(s, n, cudart.OpCopyPeer, cudart.OpCopyPeer.String())
 	}
+	s.d.tells.command(s.h, copied, cudart.OpCopyPeer.String())
 	end, refused, err := s.submit(s.side, m)
 	if err != nil && refused > copied {
 		return end, nil // the copy is on its way; whoever waits for it has an event recorded

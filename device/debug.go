@@ -25,7 +25,7 @@ func Site() string {
 }
 
 func ours(function string) bool {
-	for _, p := range [...]string{"/buffer.", "/actor.", "/transfer.", "/device."} {
+	for _, p := range [...]string{"/buffer.", "/actor.", "/transfer.", "/device.", "/cudart/check."} {
 		if strings.Contains(function, "gpuactor"+p) {
 			return true
 		}

@@ -25,14 +25,21 @@ type rig struct {
 
 func newRig(t testing.TB, budget uint64) *rig {
 	t.Helper()
-	r := &rig{TB: t, rt: &watched{Runtime: openRuntime(t)}}
+	w := &watched{Runtime: openRuntime(t)}
+	return newRigOn(t, w, w, budget)
+}
+
+// newRigOn is newRig on a runtime around w.
+func newRigOn(t testing.TB, w *watched, rt cudart.Runtime, budget uint64) *rig {
+	t.Helper()
+	r := &rig{TB: t, rt: w}
 	o := Options{Budget: budget, Max: 2}
 	if onDriver() {
 		o.Virtual = 2
 	}
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
-	devs, err := Open(r.rt, o)
+	devs, err := Open(rt, o)
 	r.ok(err)
 	r.devs = devs
 	t.Cleanup(r.close)

@@ -32,6 +32,7 @@ type Stream struct {
 	effects []effect
 	pinned  []*mark
 	args    []cudart.Arg
+	names   []cudart.CommandName
 	hot     []*Block // released last, kept for the owner
 	waited  waits
 
@@ -81,6 +82,7 @@ func (d *Device) NewStream(name string) (*Stream, error) {
 	id := nextID.n
 	nextID.Unlock()
 	d.streams.Add(1)
+	d.tells.stream(h, name)
 	return &Stream{d: d, id: id, name: name, h: h, list: list, refs: 1}, nil
 }
 

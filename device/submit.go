@@ -17,7 +17,7 @@ const batch = 16
 type effect struct {
 	index int
 	op    string
-	site  string // in debug
+	site  string // in debug, and where the runtime wants names
 	w     Written
 	gen   uint32
 }
@@ -78,7 +78,7 @@ func (s *Stream) fit(add func() bool) error {
 // note remembers who writes what, for the command issued last.
 func (s *Stream) note(op string, w Written, gen uint32) {
 	e := effect{index: s.list.Len() - 1, op: op, w: w, gen: gen}
-	if Debug {
+	if Debug || s.d.tells.namer != nil {
 		e.site = Site()
 	}
 	s.effects = append(s.effects, e)
@@ -211,6 +211,9 @@ func (s *Stream) submit(l *cudart.List, m *mark) (Point, int, error) {
 func (s *Stream) hand(l *cudart.List) (int, error) {
 	if takesTurns(s.d.working.Load(), s.d.procs) && s.d.turns.enter() {
 		defer s.d.turns.leave()
+	}
+	if s.d.tells.namer != nil && l == s.list {
+		s.nameEffects()
 	}
 	return s.d.rt.Submit(s.d.ctx, s.h, l)
 }

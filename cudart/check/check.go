@@ -11,6 +11,9 @@ import (
 // runtime of a program: GPUACTOR_CHECK=race.
 const Env = "GPUACTOR_CHECK"
 
+// Value is what [Env] is set to.
+const Value = "race"
+
 // kept is how many reports [Checker.Reports] has at most.
 const kept = 1024
 
