@@ -4,8 +4,39 @@ package sim
 // the time is. It is given to a machine by [Config], and to one only.
 //
 // Nil is real time: every stream that has something to do runs beside the others,
-// on a goroutine of its own, as fast as the processor goes.
+// on a goroutine of its own, as fast as the processor goes. [Chaos] is an order
+// that a seed chooses among all that CUDA allows, [Replay] one that was seen
+// before.
 type Clock interface {
 	// drive makes what runs the streams of r.
 	drive(r *simulator) executor
+}
+
+// Chaos is a clock under which everything happens in an order that the seed
+// decides, among all that CUDA's rules allow: what is not ordered does go wrong
+// for some seed.
+//
+// The device runs on the goroutines that call the runtime, one at a time. At each
+// call it makes a number of steps, from none to all that there are. A copy or a
+// fill is several steps of uneven sizes, in any order. A kernel reads its arguments
+// at once or by and by, runs, and its writes are seen at once, later, or by and
+// by. Whoever waits is made to see the device work, so nothing is ever done that
+// nobody asks for, and a query in vain brings what it asks about nearer.
+//
+// The same seed and the same calls in the same order make the same steps. Where
+// several threads call the runtime that order is theirs, and so not the seed's.
+//
+// Arguments of a launch that are more than 4 MiB together are not torn. The time of
+// the clock is one microsecond for each call and step, and what kernels spend. A
+// kernel that calls runtime.Goexit ends the goroutine whose call made it run. A
+// thread that watches pinned memory and calls nothing sees nothing happen.
+func Chaos(seed uint64) *Steps { return newSteps(newDice(seed)) }
+
+// Replay is a clock that makes the choices of a schedule, and where that says
+// nothing those of the calmest device: nothing runs until somebody waits for it,
+// then in order and whole.
+func Replay(s Schedule) *Steps {
+	x := newSteps(s)
+	x.halves = s.halves
+	return x
 }

@@ -18,7 +18,11 @@ func (s *stream) runKernel(f *function, c *cudart.Command) (l *loss) {
 		}
 		// Goexit recovers nothing and goes on unwinding behind this.
 		at := faultSite()
-		l = faultOf(f.name, recover(), at)
+		p := recover()
+		if _, over := p.(ended); over {
+			return // begun again, or never ends: no fault
+		}
+		l = faultOf(f.name, p, at)
 		s.sim.lose(l)
 	}()
 	s.call.Bind(*c, &s.resolver)
@@ -30,6 +34,7 @@ func (s *stream) runKernel(f *function, c *cudart.Command) (l *loss) {
 // resolver gives a running kernel the bytes behind its addresses.
 type resolver struct {
 	stream  *stream
+	track   *track // nil but under Steps
 	pins    []pin
 	regions []*region
 }
@@ -49,7 +54,18 @@ func (v *resolver) Resolve(p cudart.DevicePtr, bytes uint64) []byte {
 	if here := v.stream.ctx.device; m != here.memory && !pool.opensTo(here.info.Ordinal) {
 		panic(cudart.Fault{Text: fmt.Sprintf("%#x is memory of device %d, not open to device %d", uint64(p), m.ordinal, here.info.Ordinal)})
 	}
+	if own, ok := v.copied(uint64(p), bytes); ok {
+		return own
+	}
 	return b
+}
+
+// copied is the bytes that the kernel works on instead, where a clock tears it.
+func (v *resolver) copied(p, bytes uint64) ([]byte, bool) {
+	if v.track == nil {
+		return nil, false
+	}
+	return v.track.launch.copyOf(p, bytes)
 }
 
 func (v *resolver) host(p, bytes uint64) []byte {
@@ -62,6 +78,9 @@ func (v *resolver) host(p, bytes uint64) []byte {
 		h.release(r)
 	} else {
 		v.regions = append(v.regions, r)
+	}
+	if own, ok := v.copied(p, bytes); ok {
+		return own
 	}
 	return b
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -29,6 +30,8 @@ type function struct {
 	run  cudart.GoKernel
 	cost func(*cudart.KernelCall) time.Duration // nil: not stated
 	info cudart.FunctionInfo
+
+	waits atomic.Bool // a launch has yielded
 }
 
 func (r *simulator) LoadModule(ctx cudart.Context, image cudart.Image) (cudart.Module, error) {

@@ -1,0 +1,263 @@
+package sim
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpuactor/gpuactor/cudart"
+)
+
+// Steps is a clock that lets one thing happen at a time: a step of one stream, or
+// a piece of the host's program between two calls. What happens next is a choice.
+type Steps struct {
+	sim    *simulator
+	picks  picker
+	halves bool // commands are two steps, begin and end, whatever is picked
+
+	ticks atomic.Int64 // microseconds
+
+	mu      sync.Mutex // who holds it has the device
+	tracks  []*track   // streams with something to do, by number
+	runs    []*track   // scratch: those that can make a step
+	made    uint64     // steps
+	turns   int        // turns of the host
+	choices int        // in this turn
+	taken   Schedule   // what was chosen
+	trace   Trace
+
+	news   sync.Mutex // a leaf; guards fresh
+	fresh  []*track   // became ready, not in tracks yet
+	closed bool
+}
+
+// picker makes the choices.
+type picker interface {
+	// pick chooses one of n, at least 2, at a place. What is best known of is
+	// 0: the host goes on, if it can, or else what it waits for does a step.
+	pick(x *Steps, at place, n int) int
+	// did is told of a step of a track, or (nil) that the host goes on.
+	did(x *Steps, l *track)
+}
+
+// place is where in a run a choice is made: the nth choice of a turn.
+type place struct {
+	turn, nth int
+	what      question
+	host      bool   // of who: choice 0 is the host
+	call      string // that the host would begin; "" where it is behind one
+	event     *event // that the call asks about
+}
+
+type question uint8
+
+const (
+	who     question = iota // goes on
+	shape                   // of a command: how it is torn
+	patient                 // of a query in vain: 0 brings it nearer
+)
+
+func newSteps(p picker) *Steps { return &Steps{picks: p} }
+
+func (x *Steps) drive(r *simulator) executor {
+	if x.sim != nil {
+		panic("sim: a clock was given to two machines")
+	}
+	x.sim = r
+	return x
+}
+
+func (x *Steps) now() time.Duration { return time.Duration(x.ticks.Load()) * time.Microsecond }
+
+func (x *Steps) attach(s *stream) {
+	l := &track{steps: x, stream: s}
+	s.resolver.track = l
+	s.work = func() { // as ready calls it
+		x.news.Lock()
+		x.fresh = append(x.fresh, l)
+		x.news.Unlock()
+	}
+}
+
+func (x *Steps) ready(s *stream) { s.work() }
+
+// turn is where the host might go on, and the device might be faster.
+func (x *Steps) turn(call string, e *event) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.ticks.Add(1)
+	x.begin()
+	x.until(point{}, call, e)
+}
+
+// begin is a turn's beginning: the host may have changed what spinning kernels see.
+func (x *Steps) begin() {
+	x.turns++
+	x.choices = 0
+	x.wakeSpinners()
+}
+
+func (x *Steps) await(s *stream, n uint64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.begin()
+	x.until(point{s, n}, "await", nil)
+}
+
+// until makes steps until p is done and the host goes on.
+func (x *Steps) until(p point, call string, e *event) {
+	for idle := 0; ; {
+		x.find(p)
+		host := p.done() || x.sim.lost.Load() != nil
+		n := len(x.runs)
+		if host {
+			n++
+		}
+		if n == 0 { // kernels that wait for somebody else, or another thread's work
+			x.rest(idle)
+			idle++
+			continue
+		}
+		i := x.choose(place{what: who, host: host, call: call, event: e}, n)
+		if host {
+			i--
+		}
+		if i < 0 {
+			x.picks.did(x, nil)
+			return
+		}
+		x.step(x.runs[i])
+	}
+}
+
+// rest lets other threads have the device.
+func (x *Steps) rest(times int) {
+	x.mu.Unlock()
+	if times < 64 {
+		runtime.Gosched()
+	} else {
+		time.Sleep(20 * time.Microsecond)
+	}
+	x.mu.Lock()
+	x.wakeSpinners()
+}
+
+func (x *Steps) wakeSpinners() {
+	for _, l := range x.tracks {
+		l.spun = false
+	}
+}
+
+// vain brings what a query asked for in vain nearer. Most are not patient for ever.
+func (x *Steps) vain(p point, polls uint) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.halves {
+		return // the exploration chooses at turns only
+	}
+	if polls%16 != 0 && x.choose(place{what: patient}, 2) != 0 {
+		return
+	}
+	x.find(p)
+	if len(x.runs) > 0 {
+		x.step(x.runs[0])
+	}
+}
+
+// choose asks for a choice, where there is one, and notes what it is.
+func (x *Steps) choose(at place, n int) int {
+	if n < 2 {
+		return 0
+	}
+	at.turn, at.nth = x.turns, x.choices
+	x.choices++
+	i := x.picks.pick(x, at, n)
+	x.taken.note(at, i)
+	return i
+}
+
+// find puts into runs the tracks that can make a step, what p needs first.
+func (x *Steps) find(p point) {
+	x.admit()
+	for again := true; again; { // a wait passed over may end another one
+		again = false
+		x.tracks = slices.DeleteFunc(x.tracks, func(l *track) bool {
+			gone, moved := l.settle()
+			again = again || moved
+			return gone
+		})
+	}
+	x.runs = x.runs[:0]
+	for _, l := range x.tracks {
+		if !l.held && !l.spun {
+			x.runs = append(x.runs, l)
+		}
+	}
+	if i := slices.Index(x.runs, x.needed(p)); i > 0 {
+		l := x.runs[i]
+		copy(x.runs[1:], x.runs[:i])
+		x.runs[0] = l
+	}
+}
+
+// admit takes in the streams that became ready.
+func (x *Steps) admit() {
+	x.news.Lock()
+	defer x.news.Unlock()
+	if len(x.fresh) == 0 {
+		return
+	}
+	for _, l := range x.fresh {
+		l.spun = false
+		x.tracks = append(x.tracks, l)
+	}
+	x.fresh = x.fresh[:0]
+	slices.SortFunc(x.tracks, func(a, b *track) int { return byNumber(a.stream, b.stream) })
+}
+
+// needed is the track that has to do something before p is done.
+func (x *Steps) needed(p point) *track {
+	for range len(x.tracks) + 1 { // waits form no circle (I2)
+		i := slices.IndexFunc(x.tracks, func(l *track) bool { return l.stream == p.stream })
+		if p.done() || i < 0 {
+			return nil
+		}
+		l := x.tracks[i]
+		if !l.held {
+			return l
+		}
+		p = l.stream.head().wait
+	}
+	return nil
+}
+
+// step makes a step of a track.
+func (x *Steps) step(l *track) {
+	x.ticks.Add(1)
+	x.made++
+	l.step()
+	for _, o := range x.tracks { // what they look at may have changed
+		if o != l {
+			o.spun = false
+		}
+	}
+	x.picks.did(x, l)
+}
+
+// close ends the kernels that wait, and drops what is queued.
+func (x *Steps) close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.find(point{})
+	for _, l := range x.tracks {
+		l.end()
+	}
+	x.find(point{})
+}
+
+// note notes a step in the trace.
+func (x *Steps) note(l *track, op cudart.Op, number uint64, piece, of int) {
+	x.trace.add(Step{Stream: int(l.stream.born), Command: number, Op: op, Piece: piece, Of: of})
+}
