@@ -8,13 +8,6 @@ import (
 	"github.com/gpuactor/gpuactor/cudart/check/programs/internal/program"
 )
 
-// found is a report of a checker, by the indices of the statements.
-type found struct {
-	kind          program.Kind
-	first, second int // second is -1 where there is none
-	buffer        string
-}
-
 // byEngine is what the checker's core says of a program, told of its statements
 // without a runtime in between.
 func byEngine(p *program.Program) (all []found) {

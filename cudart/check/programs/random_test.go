@@ -96,6 +96,36 @@ func TestRandomProgramsByEngine(t *testing.T) {
 	}
 }
 
+// The same on the simulator, through the runtime's calls: fewer, since each takes
+// a machine.
+func TestRandomProgramsOnTheSimulator(t *testing.T) {
+	from := *seedFlag
+	if from == 0 {
+		from = rand.Uint64()
+	}
+	n := max(randomPrograms()/20, 1)
+	t.Logf("-seed %d: %d programs", from, n)
+	wrong := func(p *program.Program) string {
+		reports, err := checked(p)
+		if err != nil {
+			return err.Error()
+		}
+		return differ(p, reports)
+	}
+	var failed atomic.Bool
+	forSeeds(from, n, func(seed uint64) bool {
+		p := random.Program(seed)
+		if wrong(p) == "" {
+			return !failed.Load()
+		}
+		if failed.CompareAndSwap(false, true) {
+			small := random.Shrink(p, func(p *program.Program) bool { return wrong(p) != "" })
+			t.Errorf("-seed %d -count 1:\n%s\n%s", seed, wrong(small), small)
+		}
+		return false
+	})
+}
+
 // forSeeds calls f for n seeds, on two goroutines, until it is false.
 func forSeeds(from uint64, n int, f func(seed uint64) bool) {
 	var next atomic.Int64

@@ -10,7 +10,7 @@ import (
 // What a program may have at most.
 const (
 	MaxDevices = 64
-	MaxBytes   = 1 << 40 // of a buffer
+	MaxBytes   = 1 << 34 // of a buffer
 	MaxRanges  = 32      // of a kernel
 )
 

@@ -172,7 +172,7 @@ host h bytes=100
 		{"devices without a number", "program p\ndevices", "devices N"},
 		{"no bytes", begin + "buf u dev=1", "bytes=N is missing"},
 		{"zero bytes", begin + "host u bytes=0", "0 bytes"},
-		{"too many bytes", begin + "alloc s u bytes=2000000000000", "2000000000000 bytes"},
+		{"too many bytes", begin + "alloc s u bytes=20000000000", "20000000000 bytes"},
 		{"an unknown option", begin + "stream u device=1", `"device=1" in stream`},
 		{"an option twice", begin + "buf u bytes=1 bytes=2", `"bytes=2" in buf`},
 		{"a flag with a value", begin + "stream u blocking=1", `"blocking=1" in stream`},
