@@ -241,7 +241,7 @@ func TestF2_EveryCallFails(t *testing.T) {
 			for _, code := range []cudart.Code{cudart.ErrOutOfMemory, cudart.ErrInvalidValue, cudart.ErrUnknown} {
 				t.Run(fmt.Sprintf("%s/%s/%s", call, at, code.Name()), func(t *testing.T) {
 					for n := 1; n <= most && !t.Failed(); n++ {
-						if !failing(t, at, sim.CallFault{Call: call, Code: code, When: sim.Nth(n)}) {
+						if !failing(t, at, n, sim.CallFault{Call: call, Code: code, When: sim.Nth(n)}, code.Sticky()) {
 							break
 						}
 						total++
@@ -253,12 +253,37 @@ func TestF2_EveryCallFails(t *testing.T) {
 	t.Logf("%d calls failed", total)
 }
 
+// TestF1_ATrapAnywhere: the nth kernel traps, or the device falls off at the nth command
+// or call: all who wait are let go, and whoever asks hears that the device is lost.
+func TestF1_ATrapAnywhere(t *testing.T) {
+	if onDriver() {
+		t.Skip("needs the simulator's rules")
+	}
+	most := 80
+	if testing.Short() || raceEnabled {
+		most = 8
+	}
+	for name, fault := range map[string]func(n int) sim.Fault{
+		"trap":           func(n int) sim.Fault { return sim.KernelFault{Code: cudart.ErrIllegalAddress, When: sim.Nth(n)} },
+		"falls running":  func(n int) sim.Fault { return sim.DeviceFault{Device: 0, Running: true, After: n - 1} },
+		"falls at calls": func(n int) sim.Fault { return sim.DeviceFault{Device: 1, After: n - 1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := 1
+			for n <= most && !t.Failed() && failing(t, working, n, fault(n), true) {
+				n++
+			}
+			t.Logf("%d places", n-1)
+		})
+	}
+}
+
 // failing runs the life of a system with a fault, and reports whether that acted.
-func failing(t *testing.T, at phase, f sim.CallFault) bool {
+func failing(t *testing.T, at phase, n int, f sim.Fault, sticky bool) bool {
 	t.Helper()
 	bad := func(format string, args ...any) {
 		t.Helper()
-		t.Errorf("call %d, %s: %s", f.When.From, at, fmt.Sprintf(format, args...))
+		t.Errorf("number %d, %s: %s", n, at, fmt.Sprintf(format, args...))
 	}
 	rt := &things{Runtime: sim.New(sim.Config{})}
 	lives, goroutines := buffer.Live(), runtime.NumGoroutine()
@@ -282,9 +307,9 @@ func failing(t *testing.T, at phase, f sim.CallFault) bool {
 		}
 		if at == working {
 			rule.Lift()
-			if err := pipeline(ctx, sys); err != nil && !(rule.Hits() > 0 && f.Code.Sticky() && cudart.IsSticky(err)) {
+			if err := pipeline(ctx, sys); err != nil && !(rule.Hits() > 0 && sticky && cudart.IsSticky(err)) {
 				bad("the system does not work any more: %v", err)
-			} else if err == nil && rule.Hits() > 0 && f.Code.Sticky() {
+			} else if err == nil && rule.Hits() > 0 && sticky {
 				bad("the device is lost, and the next one does not say so")
 			}
 		}
@@ -294,7 +319,7 @@ func failing(t *testing.T, at phase, f sim.CallFault) bool {
 		if at == closing {
 			rule = sim.Inject(rt, f)
 		}
-		if err := meets(sys.Close(ctx)); at == closing && rule.Hits() > 0 && f.Code.Sticky() && !cudart.IsSticky(err) {
+		if err := meets(sys.Close(ctx)); at == closing && rule.Hits() > 0 && sticky && !cudart.IsSticky(err) {
 			bad("the device was lost, and Close says %v", err)
 		}
 		if n := sys.Counts(); n.Actors != 0 || n.Threads != 0 || n.Streams != 0 || n.Events != 0 {
