@@ -27,6 +27,10 @@
 // EnablePeer does not open pool memory, only AllowPeer does; a context takes its
 // pinned memory along when it is destroyed.
 //
+// What goes wrong is said by rules, a [Fault] each: in [Config], or by [Inject] while
+// the machine runs. Whoever tests a program can have any call fail, a link lie, a
+// kernel trap, memory run out, a device fall off.
+//
 // What the code relies on:
 //
 //	I1  A command runs only after those before it in its stream have completed,
