@@ -14,6 +14,8 @@ import (
 type lane struct {
 	at   atomic.Int64 // its time
 	vain atomic.Int64 // queries in vain, one after the other
+
+	passed int64 // when it was in the driver's lock last; guarded by that
 }
 
 // lift brings a lane to t, if it is not there yet.
@@ -130,23 +132,38 @@ func (r *simulator) deviceTime() time.Duration {
 
 // driverLock is the lock of the driver, which is of the process.
 type driverLock struct {
-	mu   sync.Mutex
-	last *lane
-	free int64
+	mu    sync.Mutex
+	last  *lane
+	free  int64
+	users []*lane // that were in it
 }
 
+// meets is how many calls two threads can be apart in time and meet at the lock: one
+// that is further away comes from the scheduler's order, and not from the machine.
+const meets = 8
+
 // pass is when a call ends that a lane begins at t, of d without anybody else, of which
-// the end is locked. A lane that is far behind who was in it last does not meet it.
+// the end is locked; each other thread that was there just now makes it longer.
 func (k *driverLock) pass(l *lane, t, d, locked, contended int64) int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	known := false
+	for _, u := range k.users {
+		known = known || u == l
+		if apart := u.passed - t; u != l && apart <= meets*d && apart >= -meets*d {
+			d += contended
+		}
+	}
+	if !known {
+		k.users = append(k.users, l)
+	}
 	from := t + d - min(locked, d)
-	if k.last != nil && k.last != l && k.free > t && k.free <= t+8*d {
-		from = max(from, k.free) + contended
+	if k.last != l && k.free > from && k.free <= t+meets*d {
+		from = k.free
 	}
-	end := from + min(locked, d)
-	if end > k.free {
-		k.free, k.last = end, l
+	l.passed = from + min(locked, d)
+	if l.passed > k.free {
+		k.free, k.last = l.passed, l
 	}
-	return end
+	return l.passed
 }

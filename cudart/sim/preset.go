@@ -76,11 +76,11 @@ const (
 // newTopology is a host, with the costs of calls as measured.
 func newTopology(memory int64) *Topology {
 	t := &Topology{
-		Start: 3300 * time.Nanosecond,
+		Start: 3900 * time.Nanosecond,
 		Hop:   1000 * time.Nanosecond,
-		Wake:  900 * time.Nanosecond,
+		Wake:  550 * time.Nanosecond,
 		Host: HostCosts{
-			Launch:      3500 * time.Nanosecond,
+			Launch:      3850 * time.Nanosecond,
 			LaunchGraph: 1800 * time.Nanosecond,
 			Copy:        2500 * time.Nanosecond,
 			Peer:        5400 * time.Nanosecond,
@@ -94,7 +94,7 @@ func newTopology(memory int64) *Topology {
 			Query:       237 * time.Nanosecond,
 			Synchronize: 500 * time.Nanosecond,
 			SetCurrent:  25 * time.Nanosecond,
-			Locked:      450 * time.Nanosecond,
+			Locked:      1250 * time.Nanosecond,
 			Contended:   800 * time.Nanosecond,
 		},
 	}

@@ -82,7 +82,8 @@ type HostCosts struct {
 	Synchronize time.Duration // beyond the waiting
 	SetCurrent  time.Duration // a context
 	// Locked is the part of a launch, a copy or a fill that one thread of the process can
-	// be in at a time, and Contended what it takes more if another thread was in it last.
+	// be in at a time. Contended is what such a call takes more for each other thread that
+	// was in it just before.
 	Locked, Contended time.Duration
 }
 
