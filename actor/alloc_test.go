@@ -2,9 +2,12 @@ package actor
 
 import (
 	"errors"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"github.com/gpuactor/gpuactor/cudart/check"
 )
 
 // mallocs is how often the process has allocated.
@@ -23,8 +26,8 @@ const (
 // counted, the simulator included. A round is a launch, a send and a receive of two
 // actors each.
 func TestAHandOffAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
+	if raceEnabled || os.Getenv(check.Env) != "" {
+		t.Skip("race detectors allocate")
 	}
 	sys := newSystem(t)
 	th := sharedThread(t, sys)
@@ -90,8 +93,8 @@ func TestAHandOffAllocatesNothing(t *testing.T) {
 
 // The same for a receive by choice.
 func TestASelectorAllocatesNothing(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates")
+	if raceEnabled || os.Getenv(check.Env) != "" {
+		t.Skip("race detectors allocate")
 	}
 	sys := newSystem(t)
 	finish(t, start(t, sys, "selector", sys.Device(0), func(s *Stream) error {

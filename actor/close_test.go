@@ -25,7 +25,7 @@ func unclosed(t *testing.T, opts ...Option) *System {
 func unclosedOn(t *testing.T, rt cudart.Runtime, opts ...Option) *System {
 	t.Helper()
 	t.Cleanup(func() { _ = rt.Close() })
-	all := []Option{WithOpenRuntime(rt), WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))}
+	all := append(checked(t), WithOpenRuntime(rt), WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if onDriver() {
 		all = append(all, WithVirtual(2))
 	}

@@ -8,6 +8,7 @@ import (
 	proto "github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/cudart/check"
 	"github.com/gpuactor/gpuactor/device"
 )
 
@@ -20,6 +21,8 @@ type config struct {
 	protoSys *proto.ActorSystem
 	order    Order
 	policy   Policy
+	races    bool // look for them
+	report   func(*check.Report)
 }
 
 // Option is an option of [NewSystem].
@@ -57,6 +60,15 @@ func WithActorSystem(s *proto.ActorSystem) Option { return func(c *config) { c.p
 
 // WithOrder decides what runs next on a thread.
 func WithOrder(o Order) Option { return func(c *config) { c.order = o } }
+
+// WithCheck puts a race checker around the runtime ([check.Checker], which is then what
+// [System.Runtime] gives). Its reports are logged as errors, the first hundred, and all
+// are given to report, where that is not nil, on the thread that issued what is wrong.
+// In a test, WithCheck(check.To(t)) has each fail it. GPUACTOR_CHECK=race in the
+// environment is WithCheck(nil) for a system without the option.
+func WithCheck(report func(*check.Report)) Option {
+	return func(c *config) { c.races, c.report = true, report }
+}
 
 // check refuses options that mean nothing.
 func (c *config) check() error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpuactor/gpuactor/buffer"
 	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/cudart/check"
 	_ "github.com/gpuactor/gpuactor/cudart/nvidia"
 	"github.com/gpuactor/gpuactor/cudart/sim"
 )
@@ -30,6 +31,15 @@ func openRuntime(t testing.TB) cudart.Runtime {
 	return rt
 }
 
+// checked is the option that fails the test on a report of the race checker, where the
+// environment says GPUACTOR_CHECK=race.
+func checked(t testing.TB) []Option {
+	if os.Getenv(check.Env) != check.Value {
+		return nil
+	}
+	return []Option{WithCheck(check.To(t))}
+}
+
 // newSystem is a system of two devices (two contexts of the one GPU on the driver)
 // that is closed when the test ends; then no buffer may be left.
 func newSystem(t testing.TB, opts ...Option) *System {
@@ -40,7 +50,7 @@ func newSystem(t testing.TB, opts ...Option) *System {
 // newSystemOn is newSystem on a runtime that the test made, which is closed too.
 func newSystemOn(t testing.TB, rt cudart.Runtime, opts ...Option) *System {
 	t.Helper()
-	all := []Option{WithOpenRuntime(rt), WithDevices(2), WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))}
+	all := append(checked(t), WithOpenRuntime(rt), WithDevices(2), WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	if onDriver() {
 		all = append(all, WithVirtual(2))
 	}

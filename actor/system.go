@@ -97,6 +97,10 @@ func NewSystem(opts ...Option) (*System, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
+	races, err := c.looksForRaces()
+	if err != nil {
+		return nil, err
+	}
 	sys := &System{
 		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, maySpin: maySpin(runtime.GOMAXPROCS(0)), mayNap: mayNap(runtime.GOMAXPROCS(0)), max: c.threads, debug: buffer.Debug,
 		threads: map[*Thread]struct{}{}, streams: map[*Stream]struct{}{},
@@ -109,6 +113,9 @@ func NewSystem(opts ...Option) (*System, error) {
 			return nil, err
 		}
 		sys.rt, sys.ownRT = rt, true
+	}
+	if races {
+		sys.rt = c.checked(sys.rt)
 	}
 	devs, err := device.Open(sys.rt, c.device)
 	if err != nil {

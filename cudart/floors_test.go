@@ -80,7 +80,7 @@ func refuse(from, name, imp string, test bool) string {
 	// Above the seam nobody knows which runtime there is, and no runtime knows
 	// another. Programs, tests and packages for tests choose one.
 	chooses := test || name == "main" || strings.HasSuffix(name, "test") || floor(from) == "bench"
-	if floor(to) == "cudart" && to != "cudart" && !within(to, from) && !chooses {
+	if floor(to) == "cudart" && to != "cudart" && runtimeOf(to) != runtimeOf(from) && !chooses && !decorates(from, to) {
 		return "only programs and tests choose a runtime"
 	}
 	if from == "cudart" && !test {
@@ -88,6 +88,16 @@ func refuse(from, name, imp string, test bool) string {
 	}
 	return ""
 }
+
+// runtimeOf is the runtime, or the decorator, that a package is a part of.
+func runtimeOf(pkg string) string {
+	parts := strings.SplitN(pkg, "/", 3)
+	return path.Join(parts[:min(2, len(parts))]...)
+}
+
+// decorates reports whether to is the decorator that package actor may put around
+// whatever runtime it is given: that chooses none.
+func decorates(from, to string) bool { return from == "actor" && to == "cudart/check" }
 
 func refuseOutside(from, imp string, test bool) string {
 	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
@@ -131,6 +141,10 @@ func TestViolationsAreFound(t *testing.T) {
 		{"a runtime and the seam", listed{ImportPath: "cudart/sim", Imports: []string{"cudart"}}, false},
 		{"a runtime and another", listed{ImportPath: "cudart/sim", Imports: []string{"cudart/nvidia"}}, true},
 		{"a decorator and a runtime", listed{ImportPath: "cudart/check", Imports: []string{"cudart/sim"}}, true},
+		{"a decorator, for an option", listed{ImportPath: "actor", Imports: []string{"cudart/check"}}, false},
+		{"a decorator's parts", listed{ImportPath: "actor", Imports: []string{"cudart/check/clock"}}, true},
+		{"a decorator, below the options", listed{ImportPath: "device", Imports: []string{"cudart/check"}}, true},
+		{"two parts of a decorator", listed{ImportPath: "cudart/check/programs", Imports: []string{"cudart/check/clock"}}, false},
 		{"a decorator's own parts", listed{ImportPath: "cudart/check", Imports: []string{"cudart/check/clock"}}, false},
 		{"a program", listed{ImportPath: "cudart/check/programs", Name: "main", Imports: []string{"cudart/sim", "cudart/check"}}, false},
 		{"a layer and a runtime", listed{ImportPath: "transfer", Imports: []string{"cudart/nvidia"}}, true},

@@ -36,7 +36,7 @@ func newRig(t testing.TB, c sim.Config, opts ...actor.Option) *rig {
 	if onDriver() {
 		opts = append(opts, actor.WithVirtual(2))
 	}
-	opts = append(opts, actor.WithOpenRuntime(r.edges), actor.WithLogger(slog.New(slog.DiscardHandler)))
+	opts = append(append(opts, checked(t)...), actor.WithOpenRuntime(r.edges), actor.WithLogger(slog.New(slog.DiscardHandler)))
 	sys, err := actor.NewSystem(opts...)
 	r.ok(err)
 	r.sys = sys

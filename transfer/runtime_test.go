@@ -4,7 +4,9 @@ import (
 	"os"
 	"testing"
 
+	"github.com/gpuactor/gpuactor/actor"
 	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/cudart/check"
 	_ "github.com/gpuactor/gpuactor/cudart/nvidia"
 	"github.com/gpuactor/gpuactor/cudart/sim"
 )
@@ -28,4 +30,13 @@ func openRuntime(t testing.TB, c sim.Config) cudart.Runtime {
 		t.Fatal(err)
 	}
 	return rt
+}
+
+// checked is the option that fails the test on a report of the race checker, where the
+// environment says GPUACTOR_CHECK=race.
+func checked(t testing.TB) []actor.Option {
+	if os.Getenv(check.Env) != check.Value {
+		return nil
+	}
+	return []actor.Option{actor.WithCheck(check.To(t))}
 }
