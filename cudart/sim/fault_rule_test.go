@@ -281,6 +281,56 @@ func TestWhatNeverEndsInVirtualTime(t *testing.T) {
 	g.logged()
 }
 
+// Under the clock of chaos rules act on the same happenings.
+func TestRulesUnderChaos(t *testing.T) {
+	for seed := range uint64(20) {
+		for _, c := range []struct {
+			fault Fault
+			ran   []uint64
+			code  cudart.Code
+		}{
+			{KernelFault{Name: "log", Code: cudart.ErrAssert, When: Nth(3)}, []uint64{0, 1}, cudart.ErrAssert},
+			{DeviceFault{Device: 0, Running: true, After: 3}, []uint64{0, 1}, cudart.ErrUnknown}, // the copy, and two kernels
+			{KernelFault{Name: "log", Hangs: true, When: Nth(3)}, []uint64{0, 1}, 0},
+			{LinkFault{From: 0, To: 0, Does: Hangs, When: Nth(2)}, []uint64{0, 1, 2}, 0},
+			{LinkFault{From: 0, To: 0, Does: Drops, When: Nth(2)}, []uint64{0, 1, 2, 3}, 0},
+		} {
+			g := newRig(t, Config{Clock: Chaos(seed)})
+			e := must(g.r.CreateEvent(g.ctx, false))
+			p := g.alloc(64)
+			g.is(g.r.SynchronizeStream(g.ctx, g.stream), 0) // new memory is made junk there
+			rule := Inject(g.r, c.fault)
+			g.submit(g.stream, func(l *cudart.List) {
+				l.CopyDtoD(p, p+32, 8)
+				for id := range uint64(3) {
+					g.launch(l, "log", cudart.Arg{Slot: id})
+				}
+				l.Record(e)
+				l.CopyDtoD(p, p+32, 8)
+				g.launch(l, "log", cudart.Arg{Slot: 3})
+			})
+			for range 200 { // the clock goes on, and looks at the stream again and again
+				_, _ = g.r.QueryEvent(e)
+			}
+			if c.code == 0 && len(c.ran) < 4 {
+				for len(g.log) < len(c.ran) {
+					if _, err := g.r.QueryEvent(e); err != nil {
+						t.Fatal(err)
+					}
+				}
+			} else {
+				g.is(g.r.SynchronizeStream(g.ctx, g.stream), c.code)
+			}
+			if n := rule.Hits(); n != 1 || !slices.Equal(g.log, c.ran) {
+				t.Fatalf("seed %d, %+v: %d hits, ran %v", seed, c.fault, n, g.log)
+			}
+			g.is(g.r.SetCurrent(0), 0)
+			g.is(g.r.Close(), 0)
+			g.use(0)
+		}
+	}
+}
+
 func TestMemoryRunsOutEarly(t *testing.T) {
 	g := newHandRig(t, Config{})
 	free, _, err := g.r.MemInfo(g.ctx)

@@ -11,7 +11,13 @@ import (
 
 // hangs gives the stream away for good, where the command at its head is never to
 // end: a loss, or Close, gets it back (I3, I6). Nothing blocks, whatever the clock.
+// A clock may ask about a command more than once: the first answer stays.
 func (f *faults) hangs(s *stream, it *item) bool {
+	n := s.before + uint64(s.at) + 1
+	if s.asked == n {
+		return false
+	}
+	s.asked = n
 	stuck := false
 	switch {
 	case it.op == cudart.OpLaunch:

@@ -33,6 +33,7 @@ type stream struct {
 	// Of whoever has the stream (I3): mostly its executor.
 	current  batch
 	at       int    // index in current of the next command
+	asked    uint64 // number of the last command that rules were asked about: see hangs
 	before   uint64 // commands completed before current
 	call     cudart.KernelCall
 	resolver resolver
