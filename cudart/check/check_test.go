@@ -234,14 +234,14 @@ func TestReportText(t *testing.T) {
 	}
 	for i, want := range []string{
 		`unrecorded-wait: the event was never recorded, so that there is nothing to wait for
-  command: wait on consumer (device 0, command 1)
+  command: wait on consumer (device 0)
   fix:     record the event, and submit that, before anybody waits for it`,
 		`race: nothing orders two commands that touch bytes 8 to 23 of x
   first:   launch "touch" on producer (device 0, command 2), writes, at 3
-  second:  copy to host "download" on consumer (device 0, command 2), reads, at main.go:30
+  second:  copy to host "download" on consumer (device 0, command 1), reads, at main.go:30
   fix:     record an event on producer behind the first, and have consumer wait for it before the second`,
 		`race: nothing orders two commands that touch byte 0 of h
-  first:   copy to host "download" on consumer (device 0, command 2), writes, at main.go:30
+  first:   copy to host "download" on consumer (device 0, command 1), writes, at main.go:30
   second:  host read, reads, at 5
   fix:     synchronise with consumer behind the first (or query an event recorded there until it is done) before the second`,
 	} {
@@ -256,7 +256,7 @@ func TestReportText(t *testing.T) {
 	r.ok(err)
 	want := `{"kind":"race",` +
 		`"first":{"op":"launch","name":"touch","does":"writes","stream":"producer","on":"device 0","number":2,"site":"3"},` +
-		`"second":{"op":"copy to host","name":"download","does":"reads","stream":"consumer","on":"device 0","number":2,"site":"main.go:30"},` +
+		`"second":{"op":"copy to host","name":"download","does":"reads","stream":"consumer","on":"device 0","number":1,"site":"main.go:30"},` +
 		`"memory":{"name":"x","size":64,"off":8,"bytes":16},` +
 		`"fix":"record an event on producer behind the first, and have consumer wait for it before the second"}`
 	if string(b2) != want {

@@ -42,7 +42,7 @@ type Command struct {
 	Does   string `json:"does,omitempty"`   // "reads", "writes", "allocates" or "frees" the range
 	Stream string `json:"stream,omitempty"` // its name, which is its actor's; empty for the host
 	On     string `json:"on,omitempty"`     // the stream's context: "device 0"
-	Number uint64 `json:"number,omitempty"` // among the stream's commands, from 1
+	Number uint64 `json:"number,omitempty"` // among the stream's commands, from 1; 0 where First alone is wrong
 	Site   string `json:"site,omitempty"`   // where it was issued, where that is known
 }
 
@@ -62,7 +62,11 @@ func (c Command) String() string {
 		fmt.Fprintf(&s, " %q", c.Name)
 	}
 	if c.Stream != "" {
-		fmt.Fprintf(&s, " on %s (%s, command %d)", c.Stream, c.On, c.Number)
+		fmt.Fprintf(&s, " on %s (%s", c.Stream, c.On)
+		if c.Number != 0 {
+			fmt.Fprintf(&s, ", command %d", c.Number)
+		}
+		s.WriteString(")")
 	}
 	if c.Does != "" {
 		s.WriteString(", " + c.Does)

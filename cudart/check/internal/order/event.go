@@ -27,9 +27,9 @@ func (ev *Event) Destroyed() bool { return ev.destroyed }
 func (e *Engine) Record(s *Stream, n Note, ev *Event) {
 	switch {
 	case ev.destroyed:
-		e.about(BadHandle, tick{s, s.n}, n, ev)
+		e.about(BadHandle, s, n, ev)
 	case ev.ctx != s.ctx:
-		e.about(WrongContext, tick{s, s.n}, n, ev)
+		e.about(WrongContext, s, n, ev)
 	default:
 		s.next()
 		ev.recorded, ev.last = true, s.now()
@@ -39,7 +39,7 @@ func (e *Engine) Record(s *Stream, n Note, ev *Event) {
 // Wait has all that the stream is given later come after what the event's latest
 // record captured. Any context's event will do.
 func (e *Engine) Wait(s *Stream, n Note, ev *Event) {
-	if e.usable(tick{s, s.n}, n, ev) {
+	if e.usable(s, n, ev) {
 		s.next()
 		s.join(ev.last)
 	}
@@ -48,7 +48,7 @@ func (e *Engine) Wait(s *Stream, n Note, ev *Event) {
 // Query is a question of the host whether the event is complete, or the beginning of a
 // wait for it. The Moment has passed when the answer is yes.
 func (e *Engine) Query(n Note, ev *Event) Moment {
-	if !e.usable(tick{}, n, ev) {
+	if !e.usable(nil, n, ev) {
 		return Moment{}
 	}
 	return Moment{[]moment{ev.last}}
@@ -57,18 +57,18 @@ func (e *Engine) Query(n Note, ev *Event) Moment {
 // Destroy destroys an event. Waits issued earlier keep their order.
 func (e *Engine) Destroy(n Note, ev *Event) {
 	if ev.destroyed {
-		e.about(BadHandle, tick{}, n, ev)
+		e.about(BadHandle, nil, n, ev)
 	}
 	ev.destroyed, ev.last = true, moment{}
 }
 
 // usable reports whether there is something to wait for, and reports where not.
-func (e *Engine) usable(t tick, n Note, ev *Event) bool {
+func (e *Engine) usable(s *Stream, n Note, ev *Event) bool {
 	switch {
 	case ev.destroyed:
-		e.about(BadHandle, t, n, ev)
+		e.about(BadHandle, s, n, ev)
 	case !ev.recorded:
-		e.about(UnrecordedWait, t, n, ev)
+		e.about(UnrecordedWait, s, n, ev)
 	default:
 		return true
 	}
@@ -76,9 +76,10 @@ func (e *Engine) usable(t tick, n Note, ev *Event) bool {
 }
 
 // Foreign reports a use of what belongs to another context than the stream.
-func (e *Engine) Foreign(s *Stream, n Note) { e.about(WrongContext, tick{s, s.n + 1}, n, nil) }
+func (e *Engine) Foreign(s *Stream, n Note) { e.about(WrongContext, s, n, nil) }
 
-// about reports one command that is wrong by itself.
-func (e *Engine) about(k Kind, t tick, n Note, ev *Event) {
-	e.o.Report(Report{Kind: k, First: &Command{Note: n, Stream: t.s, N: t.n}, Event: ev})
+// about reports one command that is wrong by itself, of a stream or (nil) of the host.
+// It has no number.
+func (e *Engine) about(k Kind, s *Stream, n Note, ev *Event) {
+	e.o.Report(Report{Kind: k, First: &Command{Note: n, Stream: s}, Event: ev})
 }

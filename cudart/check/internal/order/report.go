@@ -58,7 +58,7 @@ type Note struct {
 type Command struct {
 	Note
 	Stream *Stream // nil for the host
-	N      uint64  // its number in the stream; 0 for the host
+	N      uint64  // its number in the stream; 0 for the host, and for one that is wrong by itself
 	Seq    uint64  // its number among all commands with accesses, from 1
 
 	paired uint64 // Seq of the command that it was reported with last (O3)
