@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpuactor/gpuactor/actor"
 	"github.com/gpuactor/gpuactor/buffer"
+	"github.com/gpuactor/gpuactor/cudart/cudarttest/bytecount"
 	"github.com/gpuactor/gpuactor/device"
 )
 
@@ -36,8 +37,10 @@ func release[T buffer.Element](s *actor.Stream, b buffer.Buf[T]) error {
 
 const values = 256 // that a byte has
 
+// The kernels are PTX with a Go function beside each, in package bytecount: a chunk's
+// bytes are counted, those counts added to the file's, and those to all.
 var (
-	module     = device.NewModule(kernels)
+	module     = device.NewModule(bytecount.Kernels)
 	hist256    = module.Kernel("hist256", device.In[byte](), device.Scalar[uint64](), device.InOut[uint32]())
 	accumulate = module.Kernel("accumulate", device.In[uint32](), device.InOut[uint64]())
 	merge      = module.Kernel("merge", device.In[uint64](), device.InOut[uint64]())

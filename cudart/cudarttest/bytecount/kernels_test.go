@@ -1,7 +1,8 @@
-package main
+package bytecount
 
 import (
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,12 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
+func random(n int) []byte {
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{}).Read(b)
+	return b
+}
+
 // launch runs the Go form of a kernel as the simulator does, through a list.
 func launch(t *testing.T, name string, m memory, args ...cudart.Arg) (fault error) {
 	t.Helper()
@@ -51,22 +58,24 @@ func launch(t *testing.T, name string, m memory, args ...cudart.Arg) (fault erro
 			fault = f
 		}
 	}()
-	kernels.Go[name](&k)
+	Kernels.Go[name](&k)
 	return nil
 }
 
 func TestHist256(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 255, 4096, 4099} {
-		data := random(max(n, 1))[:n]
+		data := random(n)
 		bins := make([]uint32, 256)
 		bins[7] = 100 // it adds, and does not overwrite
 		m := memory{}
-		args := []cudart.Arg{m.put([]byte(data)), {Slot: uint64(n)}, m.put(bytesOf(bins))}
+		args := []cudart.Arg{m.put(data), {Slot: uint64(n)}, m.put(bytesOf(bins))}
 		if err := launch(t, "hist256", m, args...); err != nil {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
-		want := histogramOf(data)
-		want[7] += 100
+		want := [256]uint64{7: 100}
+		for _, b := range data {
+			want[b]++
+		}
 		for i := range want {
 			if uint64(bins[i]) != want[i] {
 				t.Fatalf("%d bytes: value %d occurs %d times, counted %d", n, i, want[i], bins[i])
@@ -118,7 +127,7 @@ func TestAccumulateAndMerge(t *testing.T) {
 // Both forms of the module must have the same kernels, and what the driver is
 // given must at least have the form that the library reads.
 func TestPTXHasTheKernels(t *testing.T) {
-	entries, err := cudart.ParsePTX(kernels.PTX)
+	entries, err := cudart.ParsePTX(Kernels.PTX)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,17 +145,17 @@ func TestPTXHasTheKernels(t *testing.T) {
 			}
 		}
 		got = append(got, params)
-		if kernels.Go[e.Name] == nil {
+		if Kernels.Go[e.Name] == nil {
 			t.Errorf("%s has no Go form", e.Name)
 		}
 	}
 	if want := []string{"hist256 ptr u64 ptr", "accumulate ptr ptr", "merge ptr ptr"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if len(kernels.Go) != len(entries) {
-		t.Errorf("%d kernels in Go, %d in PTX", len(kernels.Go), len(entries))
+	if len(Kernels.Go) != len(entries) {
+		t.Errorf("%d kernels in Go, %d in PTX", len(Kernels.Go), len(entries))
 	}
-	if strings.Contains(kernels.PTX, "%!") {
+	if strings.Contains(Kernels.PTX, "%!") {
 		t.Error("a format of the PTX's text went wrong")
 	}
 }

@@ -1,4 +1,6 @@
-package main
+// Package bytecount has the kernels that count bytes: those of examples/producerconsumer,
+// which bench uses too, and so does the plain Go program there that they are compared with.
+package bytecount
 
 import (
 	"fmt"
@@ -7,8 +9,8 @@ import (
 	"github.com/gpuactor/gpuactor/cudart"
 )
 
-// kernels is the module of this program: what the driver compiles, and beside it
-// what the simulator runs. Any grid and block of one dimension is right for each.
+// Kernels is the module: what the driver compiles, and beside it what the simulator
+// runs. Any grid and block of one dimension is right for each.
 //
 //	hist256(in data, n u64, inout bins [256]u32)
 //	    adds the counts of the n bytes at data to bins
@@ -16,7 +18,7 @@ import (
 //	    adds the counts of a chunk to those of a file
 //	merge(in part [256]u64, inout total [256]u64)
 //	    adds the counts of a file to those of all
-var kernels = cudart.Image{
+var Kernels = cudart.Image{
 	Name: "histogram",
 	PTX:  ptxHead + ptxHist256() + ptxAdd("accumulate", "u32", 4) + ptxAdd("merge", "u64", 8),
 	Go: map[string]cudart.GoKernel{
@@ -192,14 +194,20 @@ NAME_DONE:
 `)
 }
 
-// goHist256 counts in four tables: with one, a run of equal bytes makes every
-// addition wait for the one before.
 func goHist256(k *cudart.KernelCall) {
 	data, n, bins := k.Bytes(0), k.Uint64(1), cudart.View[uint32](k, 2)
 	if n > uint64(len(data)) || len(bins) < 256 {
 		panic(cudart.Fault{Text: fmt.Sprintf("hist256 of %d bytes: there are %d, and %d bins", n, len(data), len(bins))})
 	}
-	data = data[:n]
+	Add(bins, data[:n])
+}
+
+// Add adds the counts of data to bins, of which there are at least 256. It is what
+// hist256 does in the simulator.
+//
+// It counts in four tables: with one, a run of equal bytes makes every addition wait
+// for the one before.
+func Add(bins []uint32, data []byte) {
 	var t [4][256]uint32
 	for len(data) >= 4 {
 		t[0][data[0]]++
