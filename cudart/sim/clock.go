@@ -1,5 +1,10 @@
 package sim
 
+import (
+	"fmt"
+	"strconv"
+)
+
 // Clock decides when what streams were given runs, how long it takes, and what
 // the time is. It is given to a machine by [Config], and to one only.
 //
@@ -31,6 +36,23 @@ type Clock interface {
 // kernel that calls runtime.Goexit ends the goroutine whose call made it run. A
 // thread that watches pinned memory and calls nothing sees nothing happen.
 func Chaos(seed uint64) *Steps { return newSteps(newDice(seed)) }
+
+// EnvChaos names the environment variable that gives every machine that is given no
+// clock the clock of Chaos by a seed, so that any test runs under it:
+//
+//	GPUACTOR_SIM_CHAOS=17 go test ./...
+const EnvChaos = "GPUACTOR_SIM_CHAOS"
+
+func clockOf(seed string) Clock {
+	if seed == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(seed, 10, 64)
+	if err != nil {
+		panic(fmt.Sprintf("sim: %s=%s is no seed", EnvChaos, seed))
+	}
+	return Chaos(n)
+}
 
 // Replay is a clock that makes the choices of a schedule, and where that says
 // nothing those of the calmest device: nothing runs until somebody waits for it,

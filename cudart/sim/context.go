@@ -54,6 +54,15 @@ func (r *simulator) letGo(ctx cudart.Context, call string) (goOn bool, err error
 	return err == nil || r.lost.Load() != nil, err
 }
 
+// absent is the error of a call that finds nothing to let go of: on a lost machine the
+// loss is all that is heard, also by who lets go twice.
+func absent(lost error, code cudart.Code, call, format string, args ...any) error {
+	if lost != nil {
+		return lost
+	}
+	return refuse(code, call, format, args...)
+}
+
 func (r *simulator) RetainPrimary(ordinal int) (cudart.Context, error) {
 	const call = "cuDevicePrimaryCtxRetain"
 	d, err := r.device(ordinal, call)

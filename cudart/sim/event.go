@@ -70,7 +70,7 @@ func (r *simulator) DestroyEvent(ctx cudart.Context, h cudart.Event) error {
 	const call = "cuEventDestroy"
 	goOn, err := r.letGo(ctx, call)
 	if goOn && r.eventTable.take(uintptr(h)) == nil {
-		return refuse(cudart.ErrInvalidHandle, call, "no event %#x", uintptr(h))
+		return absent(err, cudart.ErrInvalidHandle, call, "no event %#x", uintptr(h))
 	}
 	return err
 }

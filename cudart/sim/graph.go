@@ -27,7 +27,7 @@ func (r *simulator) DestroyLaunch(ctx cudart.Context, g cudart.LaunchGraph) erro
 	const call = "cuGraphExecDestroy"
 	goOn, err := r.letGo(ctx, call)
 	if goOn && r.launchTable.take(g.Exec) == nil {
-		return refuse(cudart.ErrInvalidHandle, call, "no executable graph %#x", g.Exec)
+		return absent(err, cudart.ErrInvalidHandle, call, "no executable graph %#x", g.Exec)
 	}
 	return err
 }

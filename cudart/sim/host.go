@@ -152,7 +152,7 @@ func (r *simulator) FreeHost(ctx cudart.Context, p unsafe.Pointer) error {
 	goOn, err := r.letGo(ctx, call)
 	base := uint64(uintptr(p))
 	if goOn && !r.pinned.free(func(r *region) bool { return r.base == base }) {
-		return refuse(cudart.ErrInvalidValue, call, "%#x is not the address of pinned memory", base)
+		return absent(err, cudart.ErrInvalidValue, call, "%#x is not the address of pinned memory", base)
 	}
 	return err
 }

@@ -58,6 +58,7 @@ func TestFaultIsSticky(t *testing.T) {
 			if g.of(b) != nil {
 				t.Error("destroying a stream on a lost machine left it there")
 			}
+			g.is(g.r.DestroyStream(g.ctx, b), c.code) // nothing else is heard, as ever
 		})
 	}
 }

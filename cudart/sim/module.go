@@ -87,7 +87,7 @@ func (r *simulator) UnloadModule(ctx cudart.Context, h cudart.Module) error {
 	}
 	m := r.moduleTable.take(uintptr(h))
 	if m == nil {
-		return refuse(cudart.ErrInvalidHandle, call, "no module %#x", uintptr(h))
+		return absent(err, cudart.ErrInvalidHandle, call, "no module %#x", uintptr(h))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -89,7 +89,7 @@ func (r *simulator) DestroyPool(ctx cudart.Context, h cudart.Pool) error {
 	}
 	p := r.poolTable.take(uintptr(h))
 	if p == nil {
-		return refuse(cudart.ErrInvalidValue, call, "no pool %#x", uintptr(h))
+		return absent(err, cudart.ErrInvalidValue, call, "no pool %#x", uintptr(h))
 	}
 	p.memory.mu.Lock()
 	defer p.memory.mu.Unlock()

@@ -53,6 +53,7 @@ package sim
 
 import (
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,7 +72,7 @@ type Config struct {
 	// means that all can. Peer copies work all the same.
 	NoPeer func(device, peer int) bool
 
-	Clock Clock // nil: real time
+	Clock Clock // nil: real time, or Chaos by the seed that GPUACTOR_SIM_CHAOS names
 
 	// Topology is a machine, with what things cost on it: devices, memory, copy engines,
 	// and who reaches whom are those of it, and not said here too. Only the virtual clock
@@ -118,6 +119,9 @@ func New(c Config) cudart.Runtime {
 	r := &simulator{noPeer: c.NoPeer, noBytes: c.NoBytes, streams: map[*stream]struct{}{}}
 	if r.topology = c.Topology; r.topology == nil {
 		r.topology = like(c)
+	}
+	if c.Clock == nil {
+		c.Clock = clockOf(os.Getenv(EnvChaos))
 	}
 	if c.Clock == nil {
 		r.exec = &goroutines{realTime: realTime{time.Now()}, idle: make(chan struct{}, 1)}

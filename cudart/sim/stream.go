@@ -229,7 +229,7 @@ func (r *simulator) DestroyStream(ctx cudart.Context, h cudart.Stream) error {
 	}
 	s := r.streamTable.take(uintptr(h))
 	if s == nil {
-		return refuse(cudart.ErrInvalidHandle, call, "no stream %#x", uintptr(h))
+		return absent(err, cudart.ErrInvalidHandle, call, "no stream %#x", uintptr(h))
 	}
 	s.retire()
 	if s.member != nil {

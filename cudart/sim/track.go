@@ -177,9 +177,9 @@ func (l *track) advance(it *item) (done bool, lost *loss) {
 	i := l.next - len(l.reads)
 	l.next++
 	switch {
-	case it.op == cudart.OpLaunch:
+	case it.op == cudart.OpLaunch && !s.sim.noBytes:
 		return l.advanceLaunch(it, i)
-	case len(l.writes) == 0:
+	case len(l.writes) == 0 || s.sim.noBytes:
 		return true, s.perform(it)
 	case i < 0:
 		return false, l.load(l.cmd.Src, l.copied)
