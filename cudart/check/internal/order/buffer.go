@@ -20,10 +20,10 @@ type access struct {
 }
 
 // part is a range whose bytes have had the same accesses, those that the host knows
-// complete left out, in the order in which they were issued.
+// complete left out.
 type part struct {
 	from, to uint64
-	had      []*access
+	lanes    lanes
 }
 
 // NewBuffer is memory that everything issued from now on comes after.
@@ -33,18 +33,6 @@ func (e *Engine) NewBuffer(name string, bytes uint64) *Buffer {
 
 // Freed reports whether a free of it has been issued.
 func (b *Buffer) Freed() bool { return len(b.frees) > 0 }
-
-// Settled reports whether nothing of the buffer is left to compare with but its frees.
-func (b *Buffer) Settled() bool {
-	for i := range b.parts {
-		for _, a := range b.parts[i].had {
-			if !a.cmd.tick().known() {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // touch compares an access of c with all that the bytes have had, and remembers it.
 func (e *Engine) touch(c *Command, in Access) {
@@ -80,7 +68,7 @@ func (e *Engine) touch(c *Command, in Access) {
 func (e *Engine) compare(b *Buffer, a *access) {
 	first, last := b.touched(a)
 	for i := first; i < last; i++ {
-		b.parts[i].had = e.against(b, b.parts[i].had, a)
+		b.parts[i].lanes = e.against(b, b.parts[i].lanes, a)
 	}
 	b.sweep(first, last)
 }
@@ -98,87 +86,40 @@ func (b *Buffer) touched(a *access) (first, last int) {
 	return first, last
 }
 
-// against compares a with what bytes have had, and is what of that is still to be
-// remembered: without what the host knows, and where the stream has too much of one
-// kind there, without the oldest of that (O2).
-func (e *Engine) against(b *Buffer, had []*access, a *access) []*access {
-	kept := had[:0]
-	var s *Stream // the stream asked about last, and up to where a comes after it
-	var upTo uint64
-	same, oldest := 0, -1
-	for _, h := range had {
-		t := h.cmd.tick()
-		if t.known() {
-			continue
-		}
-		if t.s == a.cmd.Stream && (h.act == Read) == (a.act == Read) {
-			if same++; oldest < 0 {
-				oldest = len(kept)
-			}
-		}
-		kept = append(kept, h)
-		if h.act == Read && a.act == Read || h.cmd == a.cmd {
-			continue
-		}
-		if t.s != s {
-			s, upTo = t.s, a.cmd.upTo(t.s)
-		}
-		if t.n > upTo {
-			e.pair(Race, h, a, b)
-		}
-	}
-	clear(had[len(kept):])
-	if same >= e.o.History && a.cmd.Stream != nil {
-		kept = slices.Delete(kept, oldest, oldest+1)
-	}
-	return kept
-}
-
-// upTo is the number of s that c comes after.
-func (c *Command) upTo(s *Stream) uint64 {
-	switch {
-	case c.Stream == nil:
-		return s.known
-	case c.Stream == s:
-		return c.N
-	}
-	return max(s.known, c.Stream.after.upTo(s))
-}
-
 // keep compares a, and adds it to what its bytes have had: parts are split at its ends,
 // and made where there are none.
 func (e *Engine) keep(b *Buffer, a *access) {
 	first, last := b.touched(a)
 	if last == first+1 && b.parts[first].from == a.from && b.parts[first].to == a.to {
 		p := &b.parts[first]
-		p.had = append(e.against(b, p.had, a), a)
+		p.lanes = e.against(b, p.lanes, a).add(a, e.o.History)
 		return
 	}
 	var now []part
 	at := a.from // up to here done
 	for _, p := range b.parts[first:last] {
 		if p.from < a.from {
-			now = append(now, part{p.from, a.from, slices.Clone(p.had)})
+			now = append(now, part{p.from, a.from, p.lanes.clone()})
 			p.from = a.from
 		}
 		if at < p.from {
-			now = append(now, part{at, p.from, []*access{a}})
+			now = append(now, part{at, p.from, lanes(nil).add(a, e.o.History)})
 		}
 		end := p
 		p.to = min(p.to, a.to)
 		if p.to < end.to {
-			end = part{p.to, end.to, slices.Clone(p.had)}
+			end = part{p.to, end.to, p.lanes.clone()}
 		} else {
-			end.had = nil
+			end.lanes = nil
 		}
-		now = append(now, part{p.from, p.to, append(e.against(b, p.had, a), a)})
-		if end.had != nil {
+		now = append(now, part{p.from, p.to, e.against(b, p.lanes, a).add(a, e.o.History)})
+		if end.lanes != nil {
 			now = append(now, end)
 		}
 		at = p.to
 	}
 	if at < a.to {
-		now = append(now, part{at, a.to, []*access{a}})
+		now = append(now, part{at, a.to, lanes(nil).add(a, e.o.History)})
 	}
 	b.parts = slices.Replace(b.parts, first, last, now...)
 	b.sweep(first, first+len(now))
@@ -191,11 +132,11 @@ func (b *Buffer) sweep(first, last int) {
 	to := min(last+1, len(b.parts))
 	kept := b.parts[:from]
 	for _, p := range b.parts[from:to] {
-		if n := len(kept); n > from && kept[n-1].to == p.from && slices.Equal(kept[n-1].had, p.had) {
+		if n := len(kept); n > from && kept[n-1].to == p.from && kept[n-1].lanes.equal(p.lanes) {
 			kept[n-1].to = p.to
 			continue
 		}
-		if len(p.had) > 0 {
+		if len(p.lanes) > 0 {
 			kept = append(kept, p)
 		}
 	}

@@ -267,8 +267,10 @@ func TestHistoryBoundsWhatIsKept(t *testing.T) {
 		w.w(a, fmt.Sprint("w", i), x)
 		w.r(a, fmt.Sprint("r", i), x)
 	}
-	if n := len(x.parts[0].had); n != 6 {
-		t.Errorf("%d accesses remembered, want 3 writes and 3 reads", n)
+	for _, l := range x.parts[0].lanes {
+		if len(l.had) != 3 {
+			t.Errorf("%d accesses are remembered where 3 may be", len(l.had))
+		}
 	}
 	w.r(b, "r", x)
 	want := []string{"race w97 r x:0+100", "race w98 r x:0+100", "race w99 r x:0+100"}
