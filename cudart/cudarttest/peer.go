@@ -95,6 +95,7 @@ func peerOwnOrder(f *fixture) {
 		g, done := f.gate(), f.event(carrier.at)
 		a, b, host := from.alloc(4), to.alloc(4), f.words(1)
 		writer := f.queue(p.from)
+		from.sync() // a is allocated in its order
 		writer.fill32(a, 1, 1)
 		writer.submit()
 		to.fill32(b, 0, 1)

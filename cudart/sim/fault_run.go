@@ -37,6 +37,9 @@ func (f *faults) hangs(s *stream, it *item) bool {
 
 // breaks is the loss that a command is, by a rule: nil mostly.
 func (f *faults) breaks(s *stream, it *item) (l *loss) {
+	if it.spoils {
+		return nil // not a command of the program
+	}
 	each(f, func(x *Rule, d DeviceFault) {
 		if d.Running && d.Device == s.ctx.device.info.Ordinal && x.acts(d.when()) > 0 && l == nil {
 			l = d.loss()

@@ -72,21 +72,6 @@ func (s *stream) queue(it item, words []uint64) {
 	s.push(it, words)
 }
 
-// allocated orders an allocation, which queues nothing of its own.
-func (s *stream) allocated() {
-	if s.member == nil {
-		return
-	}
-	s.mu.Lock()
-	s.comeBehind()
-	s.announce()
-	start := s.start()
-	s.mu.Unlock()
-	if start {
-		s.sim.exec.ready(s)
-	}
-}
-
 // awaitOthers blocks until what the legacy stream comes after is done, where s is that.
 func (s *stream) awaitOthers() {
 	if s.member == nil || !s.member.legacy {

@@ -165,7 +165,7 @@ func (r *simulator) Alloc(ctx cudart.Context, h cudart.Pool, bytes uint64, strea
 	if how == fitsLater {
 		r.waitForFrees(s)
 	}
-	s.allocated()
+	s.allocated(cudart.DevicePtr(addr), bytes)
 	return cudart.DevicePtr(addr), nil
 }
 

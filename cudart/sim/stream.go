@@ -56,6 +56,7 @@ type item struct {
 	wait     point
 	event    *event
 	function *function
+	spoils   bool   // a fill that is an allocation's; see allocated
 	issued   int64  // in virtual time: when it was submitted
 	ticket   uint64 // in virtual time, of a launch: its place in a hardware queue
 }
