@@ -1,8 +1,12 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +17,10 @@ import (
 
 // worst is the greatest error of a prediction that is not worth a failure.
 const worst = 0.25
+
+// worstOfADay is the same for a result that the preset was not fitted to: the hardware
+// itself differs by a quarter from day to day.
+const worstOfADay = 0.50
 
 const predictPTX = `.version 6.0
 .target sm_50
@@ -311,4 +319,56 @@ func TestOneH200PredictsWhatWasMeasured(t *testing.T) {
 		}
 	}
 	t.Log("\n" + table.String())
+}
+
+// The cases as bench/compare keeps them: newer figures than the table's.
+func TestOneH200PredictsTheNewestResult(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "bench", "results", "*h200*.json"))
+	if err != nil || len(files) == 0 {
+		t.Skip("no result is kept")
+	}
+	slices.Sort(files) // by date
+	newest := files[len(files)-1]
+	text, err := os.ReadFile(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Cases []struct {
+			Case  string
+			Sides map[string]struct{ Median float64 }
+		}
+	}
+	if err := json.Unmarshal(text, &result); err != nil {
+		t.Fatal(err)
+	}
+	h200 := func() *predictor { return newPredictor(t, Preset("one-h200")) }
+	predicted := map[string]func() float64{
+		"known c-sync": func() float64 { return 1000 * h200().known(false) },
+		"known c-poll": func() float64 { return 1000 * h200().known(true) },
+	}
+	for name, bytes := range map[string]uint64{"4KiB": 4 << 10, "64KiB": 64 << 10, "1MiB": 1 << 20, "16MiB": 16 << 20, "256MiB": 256 << 20} {
+		for _, depth := range []int{1, 8} {
+			name := fmt.Sprintf("pipeline-%s-%d", name, depth)
+			predicted[name+" c-one"] = func() float64 { c := h200().pipe(bytes, depth); return 1000 * c.item(c.one) }
+			predicted[name+" c-two"] = func() float64 { c := h200().pipe(bytes, depth); return 1000 * c.item(c.two) }
+		}
+	}
+	for _, n := range []int{1, 2, 4, 8, 16} {
+		predicted[fmt.Sprintf("launches-%d c", n)] = func() float64 { return h200().launches(n) }
+	}
+	for _, c := range result.Cases {
+		for side, measured := range c.Sides {
+			predict := predicted[c.Case+" "+side]
+			if predict == nil || measured.Median == 0 {
+				continue
+			}
+			p := predict()
+			off := p/measured.Median - 1
+			t.Logf("%s %s: predicted %.4g, measured %.4g: %+.0f %%", c.Case, side, p, measured.Median, 100*off)
+			if math.Abs(off) > worstOfADay {
+				t.Errorf("%s %s: predicted %.4g, measured %.4g in %s", c.Case, side, p, measured.Median, newest)
+			}
+		}
+	}
 }

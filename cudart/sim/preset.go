@@ -9,7 +9,7 @@ import (
 // Presets are the names that [Preset] knows.
 //
 //	one-h200        one H200, as measured with the programs of bench/
-//	dgx-h100        eight H100 behind NVSwitch, two PCIe switches' worth of host links
+//	dgx-h100        eight H100 behind NVSwitch, each with a PCIe 5.0 link to the host
 //	pcie-2          two GPUs on PCIe 5.0, peer copies past the host's memory
 //	pcie-4-no-p2p   four GPUs on PCIe 4.0, two behind each switch, no peer access
 //	asymmetric      two GPUs on PCIe 5.0; device 0 reaches device 1, not the other way

@@ -15,8 +15,8 @@
 // the PTX; it runs the whole grid in one call. PTX is read for its signatures,
 // and never run.
 //
-// What is not: time (a kernel takes as long as its Go function), the engines'
-// limits. Commands queue without bound, where the driver makes the submitter wait
+// What is not: time, and the engines' limits, but for the virtual clock ([Virtual]), where both
+// are as a [Topology] says; else a kernel takes as long as its Go function. Commands queue without bound, where the driver makes the submitter wait
 // after about a thousand. A thread that ends without SetCurrent(0) leaves its entry behind, and the next thread with its
 // number inherits it. On systems other than Linux and Windows there is no check
 // that a context is current, and Current tells what was set last anywhere.
