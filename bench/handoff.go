@@ -127,7 +127,7 @@ func handoffRounds() []Round {
 	p := Pipeline{Bytes: 4 * KiB, Items: 5000, Depth: 8}
 	same := p
 	same.Share = true
-	return []Round{
+	return append(checkRounds(), []Round{
 		{"handoff-cpu", "go", Nanoseconds, handoffCPU(50000)},
 		{"handoff-same-stream", "go", Count, counted(same, func(c calls, _ uint64, handoffs int) float64 {
 			return float64(c.records+c.waits) / float64(handoffs)
@@ -143,5 +143,5 @@ func handoffRounds() []Round {
 		})},
 		{"reserved-4KiB", "go", Kilobytes, reserved(Pipeline{Bytes: 4 * KiB, Items: 10000, Depth: 8, Alloc: true})},
 		{"reserved-1MiB", "go", Kilobytes, reserved(Pipeline{Bytes: MiB, Items: 5000, Depth: 8, Alloc: true})},
-	}
+	}...)
 }

@@ -30,15 +30,15 @@ func (c *Checker) Submit(ctx cudart.Context, h cudart.Stream, l *cudart.List) (i
 // follow has the engine do what the stream was given. From refused on, where it is not
 // negative, effects have been skipped.
 func (c *Checker) follow(s *stream, words []uint64, refused int) {
-	var here order.Note
+	site := "" // of commands for which nobody has a better one
 	if !s.named {
-		here = c.note("")
+		site = c.note("").Site
 	}
 	names := s.names
 	for i := 0; len(words) > 0; i++ {
 		var cmd cudart.Command
 		cmd, words = cudart.Decode(words)
-		n := order.Note{Op: cmd.Op.String(), Site: here.Site}
+		n := order.Note{Op: cmd.Op.String(), Site: site}
 		for len(names) > 0 && names[0].Index < i {
 			names = names[1:]
 		}
