@@ -120,7 +120,7 @@ func (g *stager[T]) up() error {
 			return err
 		}
 		var err error
-		if x.last, err = g.o.Stream.Flush(true); err != nil {
+		if x.last, err = g.o.Stream.Flush(false); err != nil {
 			return err
 		}
 		g.queue = append(g.queue, x)
@@ -136,16 +136,13 @@ func (g *stager[T]) empty() (slab[T], error) {
 		return g.more()
 	}
 	done, err := g.queue[0].last.Done(g.s.Device())
-	if err == nil && !done {
-		if len(g.slabs) < g.most {
-			return g.more()
-		}
-		err = g.o.AwaitPoint(g.queue[0].last)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return slab[T]{}, err
+	case !done && len(g.slabs) < g.most:
+		return g.more()
 	}
-	return g.pop(), nil
+	return g.pop(), nil // who takes its slice waits for what is still on its way
 }
 
 // down downloads into the memory. The GPU is one chunk ahead of the CPU.
@@ -164,7 +161,7 @@ func (g *stager[T]) down() error {
 			if err := downloadAt(g.s, g.o, x.host, g.b, k*g.chunk, len(g.part(k))); err != nil {
 				return err
 			}
-			if x.last, err = g.o.Stream.Flush(true); err != nil {
+			if x.last, err = g.o.Stream.Flush(false); err != nil {
 				return err
 			}
 			g.queue = append(g.queue, x)

@@ -188,12 +188,12 @@ func (f *finder) call(c *ast.CallExpr) {
 	}
 	switch callee {
 	case "Flush":
-		if len(c.Args) == 1 && f.text(c.Args[0]) != "false" {
-			f.add(c.Args[0], "record", f.text(c), asFalse)
+		if sel, ok := c.Fun.(*ast.SelectorExpr); ok && len(c.Args) == 1 && f.text(c.Args[0]) != "false" {
+			f.add(c, "record", f.text(c), "mutFlush(%d, "+f.text(sel.X)+", "+f.text(c.Args[0])+")%.0s")
 		}
 	case "Give", "Release", "end", "Pulled":
 		for _, a := range c.Args {
-			if f.isPoint(a) {
+			if f.isPoint(a) && f.text(c.Args[0]) != "nil" { // a goroutine has no stream, and gives the point of nothing
 				f.add(a, "reuse", f.text(c), asZeroPoint)
 			}
 		}

@@ -36,7 +36,16 @@ func mutPoint(n int, p device.Point) device.Point {
 	return p
 }
 
-var _, _, _ = mutOn, mutErr, mutPoint
+// mutFlush submits and records nothing: who is told of the point learns of an event that
+// has not been recorded.
+func mutFlush(n int, s *device.Stream, mark bool) (device.Point, error) {
+	if mutOn(n) {
+		return s.Next(), nil
+	}
+	return s.Flush(mark)
+}
+
+var _, _, _, _ = mutOn, mutErr, mutPoint, mutFlush
 `
 
 // overlay writes into dir a copy of every file with sites, in which site i is switched

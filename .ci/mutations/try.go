@@ -29,7 +29,7 @@ const limit = 90 * time.Second
 // try runs the proof once as it is, which must find nothing, and once for each site,
 // a few at a time.
 func try(bin string, all []site, only int, verbose bool) error {
-	if f, out, err := prove(bin, 0); f != nil || err != nil {
+	if f, out, err := prove(bin, 0, false); f != nil || err != nil {
 		return fmt.Errorf("with every protection in place the proof fails: %w\n%s", err, out)
 	}
 	results := make([]*finding, len(all))
@@ -43,7 +43,11 @@ func try(bin string, all []site, only int, verbose bool) error {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			results[i], outputs[i], _ = prove(bin, i+1)
+			for _, debug := range []bool{false, true} { // some checks are of one, some of the other
+				if results[i], outputs[i], _ = prove(bin, i+1, debug); results[i] != nil {
+					break
+				}
+			}
 		})
 	}
 	wg.Wait()
@@ -77,11 +81,14 @@ func try(bin string, all []site, only int, verbose bool) error {
 }
 
 // prove runs the proof with one site switched off, 0 for none.
-func prove(bin string, number int) (*finding, []byte, error) {
+func prove(bin string, number int, debug bool) (*finding, []byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, "-test.v", "-test.run", "^TestProof$", "-test.timeout", limit.String())
 	cmd.Env = append(os.Environ(), fmt.Sprintf("GPUACTOR_MUTATION=%d", number))
+	if debug {
+		cmd.Env = append(cmd.Env, "GPUACTOR_DEBUG=1")
+	}
 	out, err := cmd.CombinedOutput()
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		if _, text, ok := strings.Cut(lines.Text(), found); ok {
