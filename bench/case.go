@@ -40,7 +40,7 @@ var errNoRound = errors.New("no such case or side")
 // Rounds are all that this side can do.
 func Rounds() []Round {
 	var all []Round
-	for _, part := range [][]Round{pipelineRounds(), handoffRounds(), launchRounds(), copyRounds(), sliceRounds(), messageRounds(), crowdRounds(), allocRounds()} {
+	for _, part := range [][]Round{pipelineRounds(), handoffRounds(), launchRounds(), copyRounds(), sliceRounds(), messageRounds(), crowdRounds(), allocRounds(), mainJobRounds()} {
 		all = append(all, part...)
 	}
 	return all

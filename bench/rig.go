@@ -12,6 +12,7 @@ import (
 	"github.com/gpuactor/gpuactor/bench/null"
 	"github.com/gpuactor/gpuactor/cudart"
 	"github.com/gpuactor/gpuactor/cudart/cudarttest"
+	"github.com/gpuactor/gpuactor/cudart/sim"
 	"github.com/gpuactor/gpuactor/device"
 )
 
@@ -30,6 +31,7 @@ type Rig struct {
 
 	rt    cudart.Runtime
 	null  *null.Runtime
+	sim   cudart.Runtime // whatever rt is
 	halls map[setup]*hall
 
 	seed uint32 // of the last block that was copied
@@ -37,10 +39,11 @@ type Rig struct {
 
 // setup is what systems differ in.
 type setup struct {
-	policy   actor.Policy
-	virtual  int  // contexts on the first GPU
-	null     bool // on the null runtime
-	counting bool
+	policy    actor.Policy
+	virtual   int  // contexts on the first GPU
+	null      bool // on the null runtime
+	simulated bool // on two devices of a simulator of its own
+	counting  bool
 }
 
 // hall is a system with what rounds of it share.
@@ -66,9 +69,12 @@ func (r *Rig) hall(s setup) (*hall, error) {
 	}
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	opts := []actor.Option{actor.WithOpenRuntime(rt), actor.WithPolicy(s.policy), actor.WithLogger(quiet), actor.WithMaxThreads(2000)}
-	if s.virtual > 0 {
+	switch {
+	case s.virtual > 0:
 		opts = append(opts, actor.WithVirtual(s.virtual))
-	} else {
+	case s.simulated:
+		opts = append(opts, actor.WithDevices(2))
+	default:
 		opts = append(opts, actor.WithDevices(1))
 	}
 	if h.System, err = actor.NewSystem(opts...); err != nil {
@@ -90,6 +96,12 @@ func (r *Rig) runtime(s setup) (cudart.Runtime, error) {
 			r.null = null.New(2)
 		}
 		return r.null, nil
+	}
+	if s.simulated {
+		if r.sim == nil {
+			r.sim = sim.New(sim.Config{})
+		}
+		return r.sim, nil
 	}
 	if r.rt == nil {
 		rt, err := cudart.Open(cudart.Options{Name: r.Runtime})
@@ -119,16 +131,18 @@ func (h *hall) close() error {
 	return h.Close(ctx)
 }
 
-// Close closes the systems and the runtime.
+// Close closes the systems and the runtimes.
 func (r *Rig) Close() error {
 	var errs []error
 	for _, h := range r.halls {
 		errs = append(errs, h.close())
 	}
 	clear(r.halls)
-	if r.rt != nil {
-		errs = append(errs, r.rt.Close())
-		r.rt = nil
+	for _, rt := range []*cudart.Runtime{&r.rt, &r.sim} {
+		if *rt != nil {
+			errs = append(errs, (*rt).Close())
+			*rt = nil
+		}
 	}
 	return errors.Join(errs...)
 }

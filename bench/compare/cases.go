@@ -7,7 +7,7 @@ import (
 
 // table is what is measured, and against what. A ratio is always ours by theirs.
 func table() []benchCase {
-	return concat(pipelines(), handoffs(), launches(), messages(), pulls(), copies(), memory(), crowds(), calls())
+	return concat(pipelines(), handoffs(), launches(), messages(), pulls(), copies(), memory(), crowds(), mainJob(), calls())
 }
 
 func concat(parts ...[]benchCase) (all []benchCase) {
@@ -248,6 +248,15 @@ func crowds() []benchCase {
 		},
 		{name: "thousand-memory", title: "memory of a fresh process for each of 1,000 actors, with the driver's", sides: []string{"go-fresh"}},
 	}
+}
+
+// mainJob is the simulator as a fallback, on the processor alone.
+func mainJob() []benchCase {
+	return []benchCase{{
+		name: "main-job", title: "examples/producerconsumer on the simulator, and as a plain Go program",
+		sides: []string{"plain", "go-sim"}, goals: []goal{atLeast("go-sim", 0.5, "plain")},
+		limit: says("the plain program, and three copies more"),
+	}}
 }
 
 // calls are the driver's single calls, of the baseline alone.
