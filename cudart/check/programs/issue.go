@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/gpuactor/gpuactor/cudart"
 	"github.com/gpuactor/gpuactor/cudart/check/programs/internal/program"
@@ -98,11 +97,11 @@ func (m *machine) command(s *program.Statement) {
 	case program.Free:
 		m.list.Free(cudart.DevicePtr(m.memory[s.Access[0].Buffer]))
 	case program.Kernel:
-		m.kernel(s, touchName(len(s.Access)))
+		m.kernel(m.p.Streams[s.Stream].Device, touchName(len(s.Access)), s.Access...)
 	case program.Fill:
 		a := s.Access[0]
 		if m.p.Buffers[a.Buffer].Device != m.p.Streams[s.Stream].Device {
-			m.kernel(s, touchName(1)) // the simulator's fills are of the stream's device
+			m.kernel(m.p.Streams[s.Stream].Device, touchName(1), a) // the simulator's fills are of the stream's device
 			return
 		}
 		m.list.Fill(cudart.DevicePtr(m.address(a)), uint32(mix(m.id())), 1, a.Bytes)
@@ -128,15 +127,15 @@ func (m *machine) copy(s *program.Statement) {
 	case dst.Host && !src.Host && src.Device == here:
 		m.list.CopyDtoH(m.host(to), cudart.DevicePtr(m.address(from)), to.Bytes)
 	default:
-		m.kernel(s, moveName)
+		m.kernel(here, moveName, to, from)
 	}
 }
 
-// kernel launches a kernel whose arguments declare what the statement touches.
-func (m *machine) kernel(s *program.Statement, name string) {
+// kernel launches a kernel whose arguments declare what is touched.
+func (m *machine) kernel(device int, name string, touches ...program.Access) {
 	var args []cudart.Arg
 	var writes uint64
-	for i, a := range s.Access {
+	for i, a := range touches {
 		access := cudart.In
 		if a.Write {
 			access = cudart.InOut
@@ -146,7 +145,7 @@ func (m *machine) kernel(s *program.Statement, name string) {
 	}
 	args = append(args, cudart.Arg{Slot: m.id()}, cudart.Arg{Slot: writes})
 	one := cudart.Dim3{X: 1, Y: 1, Z: 1}
-	if f := m.functions[m.p.Streams[s.Stream].Device][name]; !m.list.Launch(f, one, one, 0, args...) {
-		panic(fmt.Sprintf("a list without room for one launch of %s", name))
+	if !m.list.Launch(m.functions[device][name], one, one, 0, args...) {
+		panic("a list without room for one launch of " + name)
 	}
 }

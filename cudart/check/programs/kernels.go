@@ -33,11 +33,14 @@ func kernels(m *machine) cudart.Image {
 		}
 		ptx.WriteString(".param .u64 id, .param .u64 writes) { ret; }\n")
 	}
+	touch := func(n int) { add(touchName(n), n, func(k *cudart.KernelCall) { m.touchRanges(k, n) }) }
+	if m.peek {
+		touch(1)
+	}
 	for i := range m.p.Statements {
 		switch s := &m.p.Statements[i]; s.Op {
 		case program.Kernel, program.Fill:
-			n := len(s.Access)
-			add(touchName(n), n, func(k *cudart.KernelCall) { m.touchRanges(k, n) })
+			touch(len(s.Access))
 		case program.Copy, program.Memcpy:
 			add(moveName, 2, func(k *cudart.KernelCall) { copy(k.Bytes(0), k.Bytes(1)) })
 		}

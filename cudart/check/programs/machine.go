@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"runtime"
 	"unsafe"
 
@@ -18,6 +17,7 @@ type machine struct {
 	streamsOf cudart.DefaultStreams
 	touched   func(p unsafe.Pointer, bytes uint64, write bool) // before the host touches pinned memory
 	name      namer                                            // nil: names are not wanted
+	peek      bool                                             // see what is in memory at the end
 	at        int                                              // the statement that is issued; before the first, -1
 
 	contexts  []cudart.Context
@@ -29,7 +29,9 @@ type machine struct {
 	list      *cudart.List
 	current   int // device whose context is current, -1 for none
 
-	saw []uint64 // by statement: what it read, as a hash
+	// What each statement read, as a hash, and behind that what each buffer held at the
+	// end, where that is asked for.
+	saw []uint64
 }
 
 // namer has names for what is in reports.
@@ -48,7 +50,7 @@ func (m *machine) run() (err error) {
 	}
 	defer m.list.Close()
 	m.at, m.current = -1, -1
-	m.saw = make([]uint64, len(m.p.Statements))
+	m.saw = make([]uint64, len(m.p.Statements)+len(m.p.Buffers))
 	if err := m.prepare(); err != nil {
 		return fmt.Errorf("before its first statement: %w", err)
 	}
@@ -56,6 +58,28 @@ func (m *machine) run() (err error) {
 		m.at = i
 		if err := m.issue(&m.p.Statements[i]); err != nil {
 			return fmt.Errorf("line %d: %w", m.p.Statements[i].Line, err)
+		}
+	}
+	if m.peek {
+		return m.look()
+	}
+	return m.wait()
+}
+
+// look has the device read what every buffer that is still there holds.
+func (m *machine) look() error {
+	if err := m.wait(); err != nil {
+		return err
+	}
+	for i, b := range m.p.Buffers {
+		if m.p.Frees(i) {
+			continue
+		}
+		m.at = len(m.p.Statements) + i
+		m.list.Reset()
+		m.kernel(b.Device, touchName(1), program.Access{Buffer: i, Bytes: b.Bytes})
+		if _, err := m.rt.Submit(m.on(b.Device), m.streamsOf.LegacyStream(m.contexts[b.Device]), m.list); err != nil {
+			return err
 		}
 	}
 	return m.wait()
@@ -221,14 +245,15 @@ func (m *machine) bytes(a program.Access) []byte {
 // long range only the two edges are read and written.
 const edge = 4 << 10
 
-var hashSeed = maphash.MakeSeed()
-
 // gather adds bytes to a hash.
 func gather(h uint64, b []byte) uint64 {
 	if len(b) > 2*edge {
 		return gather(gather(h, b[:edge]), b[len(b)-edge:])
 	}
-	return mix(h ^ maphash.Bytes(hashSeed, b))
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 0x100000001b3
+	}
+	return mix(h)
 }
 
 // mix is a number that looks like another one.

@@ -16,15 +16,23 @@ import (
 )
 
 var (
-	seedFlag  = flag.Uint64("seed", 0, "first seed of the random programs; 0: a fresh one")
-	countFlag = flag.Int("count", 0, "random programs; 0: as many as CI has")
+	seedFlag     = flag.Uint64("seed", 0, "first seed of the random programs; 0: a fresh one")
+	programsFlag = flag.Int("programs", 0, "random programs; 0: as many as CI has")
 )
+
+// firstSeed is the seed of the first random program.
+func firstSeed() uint64 {
+	if *seedFlag != 0 {
+		return *seedFlag
+	}
+	return rand.Uint64()
+}
 
 // randomPrograms is how many a run compares.
 func randomPrograms() int {
 	switch {
-	case *countFlag > 0:
-		return *countFlag
+	case *programsFlag > 0:
+		return *programsFlag
 	case raceEnabled:
 		return 2000
 	case testing.Short():
@@ -64,10 +72,7 @@ func differ(p *program.Program, reports []found) string {
 // The checker's core and the oracle agree on random programs: nothing is
 // missing, nothing is too much, and nothing is said twice.
 func TestRandomProgramsByEngine(t *testing.T) {
-	from := *seedFlag
-	if from == 0 {
-		from = rand.Uint64()
-	}
+	from := firstSeed()
 	n := randomPrograms()
 	var wrong, clean, reports, statements atomic.Int64
 	forSeeds(from, n, func(seed uint64) bool {
@@ -83,7 +88,7 @@ func TestRandomProgramsByEngine(t *testing.T) {
 		}
 		if wrong.Add(1) == 1 {
 			small := random.Shrink(p, func(p *program.Program) bool { return differ(p, byEngine(p)) != "" })
-			t.Errorf("-seed %d -count 1:\n%s\n%s", seed, differ(small, byEngine(small)), small)
+			t.Errorf("go test -run %s . -seed %d -programs 1:\n%s\n%s", t.Name(), seed, differ(small, byEngine(small)), small)
 		}
 		return wrong.Load() < 100
 	})
@@ -99,10 +104,7 @@ func TestRandomProgramsByEngine(t *testing.T) {
 // The same on the simulator, through the runtime's calls: fewer, since each takes
 // a machine.
 func TestRandomProgramsOnTheSimulator(t *testing.T) {
-	from := *seedFlag
-	if from == 0 {
-		from = rand.Uint64()
-	}
+	from := firstSeed()
 	n := max(randomPrograms()/20, 1)
 	t.Logf("-seed %d: %d programs", from, n)
 	wrong := func(p *program.Program) string {
@@ -120,7 +122,7 @@ func TestRandomProgramsOnTheSimulator(t *testing.T) {
 		}
 		if failed.CompareAndSwap(false, true) {
 			small := random.Shrink(p, func(p *program.Program) bool { return wrong(p) != "" })
-			t.Errorf("-seed %d -count 1:\n%s\n%s", seed, wrong(small), small)
+			t.Errorf("go test -run %s . -seed %d -programs 1:\n%s\n%s", t.Name(), seed, wrong(small), small)
 		}
 		return false
 	})

@@ -142,6 +142,11 @@ func (p *Program) HostWaits(s *Statement) bool {
 	return p.Buffers[s.Access[0].Buffer].Host || p.Buffers[s.Access[1].Buffer].Host
 }
 
+// Frees reports whether a statement frees a buffer.
+func (p *Program) Frees(buffer int) bool {
+	return slices.ContainsFunc(p.Statements, func(s Statement) bool { return s.Op == Free && s.Access[0].Buffer == buffer })
+}
+
 // String is the program as text that Parse reads. Lines are those of the text, so
 // they may differ from the program's.
 func (p *Program) String() string {

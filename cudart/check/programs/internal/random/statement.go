@@ -57,7 +57,7 @@ func (g *generator) statement() (s program.Statement, ok bool) {
 		return s, !p.Buffers[b].Host
 	case program.Record, program.Wait, program.SyncEvent, program.Query, program.Destroy:
 		s.Event = g.n(len(p.Events))
-		if s.Op == program.Record && p.Events[s.Event].Device != on.Device && !g.one(10) {
+		if s.Op == program.Record && p.Events[s.Event].Device != on.Device && !g.one(3) {
 			s.Event = g.event(on.Device)
 		}
 	case program.SyncDevice:
