@@ -52,7 +52,7 @@ func TestProgramsHaveEverything(t *testing.T) {
 		}
 	}
 	for _, k := range []program.Kind{program.Race, program.UseAfterFree, program.UnrecordedWait, program.WrongContext, program.BadHandle} {
-		if kinds[k] < n/20 {
+		if kinds[k] < n/50 {
 			t.Errorf("%d reports of %s", kinds[k], k)
 		}
 	}
