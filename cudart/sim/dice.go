@@ -27,8 +27,6 @@ func newDice(seed uint64) *dice {
 	return &dice{rand: rand.New(rand.NewPCG(seed, 0x67707561))}
 }
 
-func (d *dice) did(x *Steps, l *track) {}
-
 func (d *dice) pick(x *Steps, at place, n int) int {
 	switch at.what {
 	case shape:

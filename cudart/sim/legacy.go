@@ -53,7 +53,7 @@ func (s *stream) comeBehind() {
 		return
 	}
 	for _, t := range s.member.of.others(s) {
-		if p := t.given(); !p.done() {
+		if p := t.given(); s.sim.exact && p.number > 0 || !p.done() {
 			s.push(item{op: cudart.OpWait, wait: p}, nil)
 		}
 	}

@@ -78,8 +78,6 @@ func (s *Schedule) note(at place, i int) {
 	}
 }
 
-func (s Schedule) did(*Steps, *track) {}
-
 // pick takes what is forced. A value that is not among the n is what is nearest, so
 // that a schedule of which a part was left out still means something.
 func (s Schedule) pick(_ *Steps, at place, n int) int {

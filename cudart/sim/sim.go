@@ -143,6 +143,7 @@ type simulator struct {
 	noPeer   func(device, peer int) bool
 	noBytes  bool
 	topology *Topology
+	exact    bool     // a wait is one even for what is done
 	virtual  *virtual // nil in any other time; also exec
 	exec     executor
 	devices  []*device

@@ -13,9 +13,10 @@ import (
 // Steps is a clock that lets one thing happen at a time: a step of one stream, or
 // a piece of the host's program between two calls. What happens next is a choice.
 type Steps struct {
-	sim    *simulator
-	picks  picker
-	halves bool // commands are two steps, begin and end, whatever is picked
+	sim      *simulator
+	picks    picker
+	halves   bool      // commands are two steps, begin and end, whatever is picked
+	explorer *explorer // makes the choices instead, where it is not nil
 
 	ticks atomic.Int64 // microseconds
 
@@ -27,10 +28,12 @@ type Steps struct {
 	choices int        // in this turn
 	taken   Schedule   // what was chosen
 	trace   Trace
+	asked   point  // of the latest query, which was in vain
+	askedAt uint64 // steps made by then
 
-	news   sync.Mutex // a leaf; guards fresh
-	fresh  []*track   // became ready, not in tracks yet
-	closed bool
+	news  sync.Mutex // a leaf, guards what is below
+	fresh []*track   // became ready, not in tracks yet
+	born  []*track   // all that there ever were
 }
 
 // picker makes the choices.
@@ -38,17 +41,13 @@ type picker interface {
 	// pick chooses one of n, at least 2, at a place. What is best known of is
 	// 0: the host goes on, if it can, or else what it waits for does a step.
 	pick(x *Steps, at place, n int) int
-	// did is told of a step of a track, or (nil) that the host goes on.
-	did(x *Steps, l *track)
 }
 
 // place is where in a run a choice is made: the nth choice of a turn.
 type place struct {
 	turn, nth int
 	what      question
-	host      bool   // of who: choice 0 is the host
-	call      string // that the host would begin; "" where it is behind one
-	event     *event // that the call asks about
+	host      bool // of who: choice 0 is the host
 }
 
 type question uint8
@@ -66,6 +65,7 @@ func (x *Steps) drive(r *simulator) executor {
 		panic("sim: a clock was given to two machines")
 	}
 	x.sim = r
+	r.exact = x.halves
 	return x
 }
 
@@ -74,6 +74,9 @@ func (x *Steps) now() time.Duration { return time.Duration(x.ticks.Load()) * tim
 func (x *Steps) attach(s *stream) {
 	l := &track{steps: x, stream: s}
 	s.resolver.track = l
+	x.news.Lock()
+	x.born = append(x.born, l)
+	x.news.Unlock()
 	s.work = func() { // as ready calls it
 		x.news.Lock()
 		x.fresh = append(x.fresh, l)
@@ -112,6 +115,9 @@ func (x *Steps) until(p point, call string, e *event) {
 		x.find(p)
 		host := p.done() || x.sim.lost.Load() != nil
 		n := len(x.runs)
+		if x.halves && n > 0 && x.asksAgain(e) {
+			host = false
+		}
 		if host {
 			n++
 		}
@@ -120,12 +126,16 @@ func (x *Steps) until(p point, call string, e *event) {
 			idle++
 			continue
 		}
-		i := x.choose(place{what: who, host: host, call: call, event: e}, n)
+		i := 0
+		if at := (place{what: who, host: host}); x.explorer != nil {
+			i = x.explore(at, n, p, call)
+		} else {
+			i = x.choose(at, n)
+		}
 		if host {
 			i--
 		}
 		if i < 0 {
-			x.picks.did(x, nil)
 			return
 		}
 		x.step(x.runs[i])
@@ -154,8 +164,9 @@ func (x *Steps) wakeSpinners() {
 func (x *Steps) vain(p point, polls uint) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.asked, x.askedAt = p, x.made
 	if x.halves {
-		return // the exploration chooses at turns only
+		return // choices are made at turns only
 	}
 	if polls%16 != 0 && x.choose(place{what: patient}, 2) != 0 {
 		return
@@ -164,6 +175,11 @@ func (x *Steps) vain(p point, polls uint) {
 	if len(x.runs) > 0 {
 		x.step(x.runs[0])
 	}
+}
+
+// asksAgain is that a query was in vain, and is made again with nothing done since.
+func (x *Steps) asksAgain(e *event) bool {
+	return e != nil && x.asked.stream != nil && x.askedAt == x.made && e.latest() == x.asked
 }
 
 // choose asks for a choice, where there is one, and notes what it is.
@@ -243,7 +259,6 @@ func (x *Steps) step(l *track) {
 			o.spun = false
 		}
 	}
-	x.picks.did(x, l)
 }
 
 // close ends the kernels that wait, and drops what is queued.

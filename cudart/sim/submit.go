@@ -126,7 +126,7 @@ func (s *stream) wait(h cudart.Event) error {
 	if p.stream != nil { // a wait for nothing is nothing
 		s.comeBehind()
 	}
-	if p.stream != s && !p.done() {
+	if p.stream != nil && p.stream != s && (s.sim.exact || !p.done()) {
 		s.push(item{op: cudart.OpWait, wait: p}, nil)
 	}
 	return nil

@@ -22,6 +22,8 @@ type track struct {
 	next   int    // the piece that is next, of reads and then writes
 	copied []byte // what a copy has read
 	launch launch
+
+	past past // by an explorer
 }
 
 // part is a piece of a command: bytes from a number on.
@@ -44,8 +46,10 @@ func (l *track) settle() (gone, moved bool) {
 				l.held = true
 				return false, moved
 			}
+			l.passes(it)
 			s.finish()
 		case it.op == cudart.OpRecord:
+			l.passes(it)
 			if lost := s.perform(it); lost != nil {
 				s.sim.lose(lost)
 				continue
@@ -73,7 +77,15 @@ func (l *track) step() {
 	if !l.busy {
 		l.begin(it)
 	}
+	x := l.steps.explorer
+	var does footprint
+	if x != nil {
+		does = l.ofStep(it, l.next-len(l.reads))
+	}
 	done, lost := l.advance(it)
+	if x != nil {
+		l.tell(x, does, done, lost)
+	}
 	if lost != nil {
 		s.sim.lose(lost)
 		l.end()
@@ -99,6 +111,8 @@ func (l *track) begin(it *item) {
 	case it.op == cudart.OpLaunch:
 		l.beginLaunch()
 	case s.sim.faults.Load() != nil: // rules count whole copies
+	case it.op == cudart.OpFill && l.steps.halves:
+		l.writes = append(l.writes, part{0, l.cmd.Bytes})
 	case it.op == cudart.OpFill:
 		l.writes = cut(l.writes, l.cmd.Bytes, uint64(l.cmd.Width), l.shape)
 	default:
