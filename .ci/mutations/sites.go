@@ -28,7 +28,7 @@ type site struct {
 // Forms of switching a site off; the functions are those of switches.
 const (
 	asError     = "mutErr(%d, func() error { return %s })" // no error
-	asTrue      = "mutOn(%d) || %s"                        // true
+	asTrue      = "(mutOn(%d) || %s)"                      // true
 	asFalse     = "!mutOn(%d) && (%s)"                     // false
 	asZeroPoint = "mutPoint(%d, %s)"                       // the point of nothing
 )

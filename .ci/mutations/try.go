@@ -73,7 +73,7 @@ func try(bin string, all []site, only int, verbose bool) error {
 			fmt.Printf("%s\n", outputs[i])
 		}
 	}
-	fmt.Printf("%d of %d protections are missed when they are taken away: %d %%\n", tried-missed, tried, 100*(tried-missed)/max(tried, 1))
+	fmt.Printf("%d of %d protections taken away, and found missing: %d %%\n", tried-missed, tried, 100*(tried-missed)/max(tried, 1))
 	if missed > 0 {
 		return fmt.Errorf("%d protections can be taken away and nothing notices", missed)
 	}

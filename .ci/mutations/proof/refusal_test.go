@@ -89,7 +89,7 @@ func owned(sys *actor.System) error {
 // pinnedOwned: the same for pinned memory, which goroutines own too.
 func pinnedOwned(sys *actor.System) error {
 	toHere, back := actor.NewChan[host](1), actor.NewChan[host](1)
-	device0 := actor.NewChan[buf](1)
+	device0, tried := actor.NewChan[buf](1), actor.NewChan[int](1)
 	here := make(chan error, 1)
 	go func() {
 		here <- func() error {
@@ -109,6 +109,7 @@ func pinnedOwned(sys *actor.System) error {
 				return err
 			}
 			_, err = device0.RecvCtx(ctx)
+			_ = tried.SendCtx(ctx, 1)
 			if !errors.Is(err, buffer.ErrNoStream) {
 				err = errors.Join(errNotRefused, err)
 			} else {
@@ -148,6 +149,9 @@ func pinnedOwned(sys *actor.System) error {
 		if err != nil {
 			return err
 		}
+		if _, err := tried.Recv(s); err != nil {
+			return err
+		}
 		device0.Discard()
 		return h.Release(s)
 	})
@@ -161,7 +165,7 @@ func messages(sys *actor.System) error {
 		Data buf
 		Want uint32
 	}
-	type note struct{ Mem host }
+	type letter struct{ Mem host }
 	results := actor.NewChan[string](8)
 	stock := sys.Root().Spawn(actor.PropsFromFunc(func(actor.Context) {}))
 	defer sys.Root().Stop(stock)
@@ -179,7 +183,7 @@ func messages(sys *actor.System) error {
 		switch m := ctx.Message().(type) {
 		case *item:
 			say(errors.Join(add(s, m.Data, 1), holds(s, m.Data, m.Want+1), m.Data.Release(s)))
-		case *note:
+		case *letter:
 			b, err := buffer.New[uint32](s, n)
 			if err == nil {
 				err = errors.Join(transfer.Upload(s, b, m.Mem), holds(s, b, 77), b.Release(s), m.Mem.Release(s))
@@ -231,7 +235,7 @@ func messages(sys *actor.System) error {
 	for i := range words {
 		words[i] = 77
 	}
-	err = errors.Join(err, sys.Send(ctx, ref.PID(), &note{h}), refused[ownership](sys.Send(ctx, ref.PID(), &note{h}), "sent twice by a goroutine"))
+	err = errors.Join(err, sys.Send(ctx, ref.PID(), &letter{h}), refused[ownership](sys.Send(ctx, ref.PID(), &letter{h}), "sent twice by a goroutine"))
 	text, rerr := results.RecvCtx(ctx)
 	return errors.Join(err, rerr, heard(text))
 }
@@ -419,7 +423,8 @@ func stray(sys *actor.System) error {
 		if kept, err = filled(s, 1); err != nil {
 			return err
 		}
-		if err := errors.Join(released.Release(s), made.Send(s, 1)); err != nil {
+		// Nothing is pending: whoever speaks for the owner has nothing to submit.
+		if err := errors.Join(released.Release(s), s.Synchronize(), made.Send(s, 1)); err != nil {
 			return err
 		}
 		if _, err := hold.Recv(s); err != nil { // it does not run
@@ -440,3 +445,87 @@ func stray(sys *actor.System) error {
 	}
 	return err
 }
+
+// blocks is how many buffers the budget of told holds.
+const blocks = 12
+
+// told: what the driver refuses of the commands that were pending is the error of the
+// call that submits them.
+func told(sys *actor.System) error {
+	ref, err := sys.Spawn("worker", sys.Device(0), actor.PropsFromFunc(func(ctx actor.Context) {
+		if m, ok := ctx.Message().(*note); ok {
+			_ = m.Data.Release(actor.StreamOf(ctx))
+		}
+	}))
+	if err != nil {
+		return err
+	}
+	defer ref.Stop()
+	g := sys.Group(context.Background())
+	g.Go("teller", sys.Device(0), func(s *actor.Stream) error {
+		b, err := filled(s, 1)
+		if err != nil {
+			return err
+		}
+		c, err := filled(s, 1)
+		if err != nil {
+			return err
+		}
+		h, err := buffer.NewHost[uint32](s, n)
+		if err != nil {
+			return err
+		}
+		plain := actor.NewChan[buf](1)
+		var errs []error
+		for what, submits := range map[string]func(spare buf) error{
+			"Synchronize": func(buf) error { return s.Synchronize() },
+			"Slice":       func(buf) error { _, err := h.Slice(s); return err },
+			"Send":        func(spare buf) error { return plain.Send(s, spare) },
+			"a message":   func(spare buf) error { return s.Send(ref.PID(), &note{spare}) },
+			"New": func(buf) error { // when the budget is used up by what is released and not known complete
+				var small []buf
+				for range blocks - 3 {
+					b, err := buffer.New[uint32](s, n)
+					if err != nil {
+						return err
+					}
+					small = append(small, b)
+				}
+				for _, b := range small {
+					_ = b.Release(s)
+				}
+				large, err := buffer.New[uint32](s, 2*n)
+				if err == nil {
+					err = large.Release(s)
+				}
+				return err
+			},
+		} {
+			spare, err := filled(s, 2)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(s.Synchronize(), fill(s, b, 2), transfer.Download(s, h, b), s.Submit()); err != nil { // the stream has something to do
+				return err
+			}
+			rule := sim.Inject(s.System().Runtime(), sim.CallFault{Call: "cuLaunchKernel", Code: cudart.ErrInvalidValue})
+			if err := fill(s, c, 3); err != nil {
+				rule.Lift()
+				return err
+			}
+			errs = append(errs, refused[*device.SubmitError](submits(spare), "commands that were refused, by "+what))
+			rule.Lift()
+			if spare.Valid() && spare.State() == buffer.Exclusive {
+				_ = spare.Release(s)
+			}
+			if err := errors.Join(fill(s, c, 1), s.Synchronize()); err != nil {
+				return err
+			}
+		}
+		plain.Discard()
+		return errors.Join(append(errs, b.Release(s), c.Release(s), h.Release(s))...)
+	})
+	return g.Wait()
+}
+
+type note struct{ Data buf }
