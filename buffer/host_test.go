@@ -3,10 +3,12 @@ package buffer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"unsafe"
 
 	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/cudart/sim"
 	"github.com/gpuactor/gpuactor/device"
 )
 
@@ -268,5 +270,38 @@ func TestHostOwnership(t *testing.T) {
 		if _, err := NewHost[uint64](a, n); !errors.Is(err, want) {
 			t.Errorf("of %d elements: %v", n, err)
 		}
+	}
+}
+
+// watching is a runtime that wants to know what the CPU touches.
+type watching struct {
+	cudart.Runtime
+	told []string
+}
+
+func (w *watching) HostAccess(_ unsafe.Pointer, bytes uint64, write bool) {
+	w.told = append(w.told, fmt.Sprint(bytes, write))
+}
+
+// TestASliceIsTold: a runtime that wants to know is told when the CPU is given pinned
+// memory, which it may write.
+func TestASliceIsTold(t *testing.T) {
+	w := &watching{Runtime: sim.New(sim.Config{})}
+	devs, err := device.Open(w, device.Options{Max: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := HostOn[uint32](devs[0], 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.SliceCtx(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if len(w.told) != 1 || w.told[0] != "20 true" {
+		t.Errorf("told %q", w.told)
+	}
+	if err := errors.Join(h.ReleaseHere(), devs[0].Close(), w.Close()); err != nil {
+		t.Error(err)
 	}
 }

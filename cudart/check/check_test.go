@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
 	"github.com/gpuactor/gpuactor/cudart"
 	"github.com/gpuactor/gpuactor/cudart/check"
+	"github.com/gpuactor/gpuactor/cudart/sim"
 )
 
 // TestKinds has programs on the simulator, whose calls are numbered from 1.
@@ -182,8 +185,8 @@ func TestKinds(t *testing.T) {
 			if i != 0 || err == nil {
 				r.Errorf("refused %d, %v", i, err)
 			}
-			b.wait(e)
-			b.write(x, 64)
+			b.write(x, 64) // the fill is not there to race with,
+			b.wait(e)      // and the record is
 			b.free(x)
 		}, []string{"wrong-context 3"}},
 		{"the legacy stream", func(r *rig, a, b queue) {
@@ -225,11 +228,15 @@ func TestReportText(t *testing.T) {
 	})
 	r.line++
 	r.HostAccess(h, 1, false)
+	b.fill(x, 1) // the names are used up
 	a.sync()
 	b.sync()
 	a.free(x)
 	reports := r.Reports()
-	if len(reports) != 3 || r.Count() != 3 {
+	if last := reports[len(reports)-1].Second; last == nil || last.Name != "" || last.Site != "" {
+		t.Errorf("the fill is %v", last)
+	}
+	if len(reports) != 4 || r.Count() != 4 {
 		t.Fatalf("%d reports, and %d counted: %v", len(reports), r.Count(), reports)
 	}
 	for i, want := range []string{
@@ -303,5 +310,135 @@ func TestForgetsHandles(t *testing.T) {
 	r.want()
 	if n := r.Checker.Remembered(); n > 8*1024+100 {
 		t.Errorf("%d handles and ranges are remembered", n)
+	}
+}
+
+// TestForgetsAContext: what was made in a context goes with it.
+func TestForgetsAContext(t *testing.T) {
+	r := newRig(t)
+	r.on(0)
+	before := r.Remembered()
+	ctx, err := r.CreateContext(0)
+	r.ok(err)
+	r.ok(r.SetCurrent(ctx))
+	_, err = r.CreateStream(ctx)
+	r.ok(err)
+	_, err = r.CreateEvent(ctx, false)
+	r.ok(err)
+	r.ok(r.SetCurrent(r.ctx[0]))
+	r.ok(r.DestroyContext(ctx))
+	if n := r.Remembered(); n != before {
+		t.Errorf("%d handles are remembered, there were %d", n, before)
+	}
+}
+
+// meanwhile is a runtime in which something else goes on while the host waits.
+type meanwhile struct {
+	cudart.Runtime
+	do func()
+}
+
+func (m *meanwhile) SynchronizeStream(ctx cudart.Context, s cudart.Stream) error {
+	err := m.Runtime.SynchronizeStream(ctx, s)
+	m.do()
+	return err
+}
+
+func (m *meanwhile) SynchronizeContext(ctx cudart.Context) error {
+	err := m.Runtime.SynchronizeContext(ctx)
+	m.do()
+	return err
+}
+
+// TestAWaitKnowsWhatItBeganWith: what a stream is given while the host waits for it is
+// not known to be complete by that.
+func TestAWaitKnowsWhatItBeganWith(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		wait func(r *rig, q queue)
+	}{
+		{"a stream", func(r *rig, q queue) { q.sync() }},
+		{"a context", func(r *rig, q queue) { r.ok(r.SynchronizeContext(r.ctx[0])) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &meanwhile{Runtime: sim.New(sim.Config{}), do: func() {}}
+			r := newRigOn(t, m)
+			a, b := r.stream(0, "a"), r.stream(0, "b")
+			x := a.alloc(64)
+			a.sync()
+			m.do = func() { a.write(x, 64) }
+			c.wait(r, a)
+			m.do = func() {}
+			b.read(x, 64)
+			b.sync()
+			a.free(x)
+			if len(r.got) != 1 {
+				t.Errorf("reported %q, want the race", r.got)
+			}
+		})
+	}
+}
+
+// TestManyThreads: any thread may call a checker, and reports come from the thread that
+// issued what is wrong, which may use the runtime then.
+func TestManyThreads(t *testing.T) {
+	r := newRig(t)
+	shared := r.stream(0, "shared").alloc(64)
+	r.ok(r.SynchronizeContext(r.ctx[0]))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			check := func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			check(r.SetCurrent(r.ctx[0]))
+			s, err := r.CreateStream(r.ctx[0])
+			check(err)
+			e, err := r.CreateEvent(r.ctx[0], false)
+			check(err)
+			l, err := cudart.NewList(0)
+			check(err)
+			defer l.Close()
+			for range 200 {
+				p, err := r.Alloc(r.ctx[0], r.pool[0], 64, s)
+				check(err)
+				l.Reset()
+				l.Launch(r.touch[0], one, one, 0, arg(p, 64, cudart.InOut))
+				l.Launch(r.touch[0], one, one, 0, arg(shared, 64, cudart.In))
+				l.Free(p)
+				l.Record(e)
+				_, err = r.Submit(r.ctx[0], s, l)
+				check(err)
+				_, err = r.QueryEvent(e)
+				check(err)
+			}
+			check(r.SynchronizeStream(r.ctx[0], s))
+			check(r.SetCurrent(0))
+		})
+	}
+	all.Wait()
+	r.want()
+}
+
+// TestAReportMayUseTheRuntime: no lock is held where it is told.
+func TestAReportMayUseTheRuntime(t *testing.T) {
+	var c *check.Checker
+	told := 0
+	c = check.New(&idle{}, check.Options{Report: func(*check.Report) {
+		told++
+		if n := c.Count(); n != 1 {
+			t.Errorf("%d reports so far", n)
+		}
+		_, _ = c.QueryEvent(0)
+	}})
+	ctx, _ := c.RetainPrimary(0)
+	e, _ := c.CreateEvent(ctx, false)
+	_, _ = c.QueryEvent(e)
+	if told != 1 {
+		t.Errorf("told %d times", told)
 	}
 }

@@ -4,5 +4,5 @@ package check
 func (c *Checker) Remembered() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.streams) + len(c.events) + len(c.space.regions) + len(c.space.freed) + len(c.destroyed)
+	return len(c.contexts) + len(c.streams) + len(c.events) + len(c.space.regions) + len(c.space.freed) + len(c.destroyed)
 }

@@ -35,8 +35,14 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
+	return newRigOn(t, sim.New(sim.Config{}))
+}
+
+// newRigOn is newRig on a runtime of two devices.
+func newRigOn(t testing.TB, rt cudart.Runtime) *rig {
+	t.Helper()
 	r := &rig{TB: t, cur: -1}
-	r.Checker = check.New(sim.New(sim.Config{}), check.Options{
+	r.Checker = check.New(rt, check.Options{
 		Site: func() string { return fmt.Sprint(r.line) },
 		Report: func(rep *check.Report) {
 			s := string(rep.Kind) + " " + rep.First.Site
