@@ -201,7 +201,6 @@ func random(seed uint64, note func(string)) (streams int, f func(p *program) err
 	return streams, func(p *program) error {
 		w := p.words(3)
 		at := func(i int) cudart.DevicePtr { return w + cudart.DevicePtr(4*i) }
-		p.sync(0)
 		got, e := p.pinned(1), [2]cudart.Event{p.event(), p.event()}
 		said := ""
 		for _, s := range parts {

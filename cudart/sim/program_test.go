@@ -61,9 +61,11 @@ func check(err error) {
 	}
 }
 
-// words is device memory of n words.
+// words is device memory of n words, for every stream: what allocates has come to it.
 func (p *program) words(n int) cudart.DevicePtr {
-	return must(p.rt.Alloc(p.ctx, p.pool, uint64(4*n), p.streams[0]))
+	w := must(p.rt.Alloc(p.ctx, p.pool, uint64(4*n), p.streams[0]))
+	p.sync(0)
+	return w
 }
 
 // pinned is n words of host memory, all zero.
