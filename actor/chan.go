@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -52,8 +53,12 @@ func NewChan[T any](bound int) *Chan[T] {
 	if err != nil {
 		panic(fmt.Sprintf("actor: NewChan: %v", err))
 	}
-	return &Chan[T]{plan: plan, ring: make([]T, max(bound, 1))}
+	c := &Chan[T]{plan: plan, ring: make([]T, max(bound, 1))}
+	c.senders.of, c.receivers.of = c, c
+	return c
 }
+
+func (c *Chan[T]) of() string { return reflect.TypeFor[T]().String() }
 
 // Len is how many values are in the channel, and Cap how many it holds.
 func (c *Chan[T]) Len() int {
@@ -302,10 +307,8 @@ func (c *Chan[T]) SendCtx(ctx context.Context, v T) error {
 		}
 		c.senders.add(&w)
 		c.mu.Unlock()
-		select {
-		case <-w.ch:
-		case <-ctx.Done():
-			return c.giveUp(&c.senders, &w, context.Cause(ctx))
+		if err := w.await(ctx); err != nil {
+			return c.giveUp(&c.senders, &w, err)
 		}
 	}
 }
@@ -338,10 +341,8 @@ func (c *Chan[T]) RecvCtx(ctx context.Context) (T, error) {
 		}
 		c.receivers.add(&w)
 		c.mu.Unlock()
-		select {
-		case <-w.ch:
-		case <-ctx.Done():
-			return zero, c.giveUp(&c.receivers, &w, context.Cause(ctx))
+		if err := w.await(ctx); err != nil {
+			return zero, c.giveUp(&c.receivers, &w, err)
 		}
 	}
 }

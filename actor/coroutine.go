@@ -10,6 +10,8 @@ import "iter"
 type coroutine struct {
 	next  func() (struct{}, bool)
 	pause func(struct{}) bool
+
+	around func(next func() (struct{}, bool)) func() (struct{}, bool) // what next becomes, where not nil
 }
 
 // alive reports whether there is code to resume.
@@ -21,6 +23,9 @@ func (c *coroutine) begin(body func()) {
 		c.pause = pause
 		body()
 	})
+	if c.around != nil {
+		c.next = c.around(c.next)
+	}
 }
 
 // resume runs the code until it yields or ends.

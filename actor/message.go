@@ -187,11 +187,9 @@ func (sys *System) send(ctx context.Context, to *PID, message, envelope any) err
 		if ok {
 			break
 		}
-		select {
-		case <-w.ch:
-		case <-ctx.Done():
+		if err := w.await(ctx); err != nil {
 			mail.leave(&w)
-			return context.Cause(ctx)
+			return err
 		}
 	}
 	if err := giveHere(&hs); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	proto "github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gpuactor/gpuactor/actor/internal/seam"
 	"github.com/gpuactor/gpuactor/cudart"
 	"github.com/gpuactor/gpuactor/cudart/check"
 	"github.com/gpuactor/gpuactor/device"
@@ -23,6 +24,7 @@ type config struct {
 	policy   Policy
 	races    bool // look for them
 	report   func(*check.Report)
+	runner   seam.Runner
 }
 
 // Option is an option of [NewSystem].

@@ -46,3 +46,6 @@ func (q *queue[T]) take(i int) T {
 }
 
 func (q *queue[T]) len() int { return q.n }
+
+// at is the ith element.
+func (q *queue[T]) at(i int) T { return q.ring[(q.head+i)&(len(q.ring)-1)] }

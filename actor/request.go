@@ -28,10 +28,7 @@ func (sys *System) Request(ctx context.Context, to *PID, message any) (any, erro
 		return nil, err
 	}
 	if !q.look() && q.waits() {
-		select {
-		case <-w.ch:
-		case <-ctx.Done():
-		}
+		_ = w.await(ctx) // what there is then is the answer, or nothing
 	}
 	answer, ok := q.close()
 	if !ok {
@@ -67,9 +64,11 @@ func (s *Stream) Ask(to *PID, message any) (any, error) {
 		q.close()
 		return nil, err
 	}
+	s.asksFor = q
 	for !q.answered() && s.cause() == nil {
 		s.park()
 	}
+	s.asksFor = nil
 	answer, ok := q.close()
 	if !ok {
 		return nil, s.cause()

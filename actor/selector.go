@@ -79,7 +79,9 @@ func (sel *Selector) block(s *Stream) (int, bool, error) {
 			return -1, true, err
 		}
 	}
+	s.selects = sel
 	s.park()
+	s.selects = nil
 	return 0, false, nil
 }
 

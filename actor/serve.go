@@ -333,7 +333,7 @@ func (t *Thread) afterGoexit() {
 	t.current = nil
 	s.running.Store(false)
 	s.parked = false
-	s.co = coroutine{}
+	s.co = coroutine{around: s.co.around}
 	if s.fn != nil {
 		t.functionEnded(s)
 	} else {

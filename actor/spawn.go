@@ -130,10 +130,14 @@ func (sys *System) newStream(name string, at Placement, fn func(*Stream) error, 
 	s := &Stream{sys: sys, name: name, fn: fn, base: c.base}
 	// A name is never used twice: a PID that somebody kept must not reach a
 	// namesake.
-	id := name + "$" + strconv.FormatUint(sys.names.Add(1), 36)
+	s.number = sys.names.Add(1)
+	id := name + "$" + strconv.FormatUint(s.number, 36)
 	s.ref = &Ref{name: name, pid: proto.NewPID(sys.root.Address(), id), s: s, done: make(chan struct{})}
 	s.mail = &mailbox{s: s}
 	s.wait.s = s
+	if sys.runner != nil {
+		s.co.around = s.conducted
+	}
 	s.strategy = c.strategy
 	if err := sys.place(s, at); err != nil {
 		return nil, fmt.Errorf("actor: start %s: %w", name, err)
@@ -229,7 +233,7 @@ func (sys *System) spawn(s *Stream, props *Props, strategy SupervisorStrategy) (
 // handled.
 func (s *Stream) started() {
 	if !s.t.shared {
-		go s.t.run()
+		s.t.start()
 	}
 	s.up.Store(true)
 	s.schedule()

@@ -20,15 +20,16 @@ import (
 // or handler; from elsewhere they fail with a [*ThreadError]: always while the
 // actor is not running, and with GPUACTOR_DEBUG=1 always.
 type Stream struct {
-	sys   *System
-	t     *Thread
-	ref   *Ref
-	name  string
-	cuda  *device.Stream
-	owner *buffer.Owner
-	mail  *mailbox
-	fn    func(*Stream) error // channel style; nil: message style
-	base  context.Context     // what the actor's contexts derive from
+	sys    *System
+	t      *Thread
+	ref    *Ref
+	name   string
+	number uint64 // of all actors that the system has started, from 1
+	cuda   *device.Stream
+	owner  *buffer.Owner
+	mail   *mailbox
+	fn     func(*Stream) error // channel style; nil: message style
+	base   context.Context     // what the actor's contexts derive from
 
 	// The run loop's and the coroutine's, on the actor's thread.
 	co        coroutine
@@ -42,8 +43,11 @@ type Stream struct {
 	handles   buffer.Handles
 	poll      func() (bool, error)
 	pollErr   error
-	polled    bool // the thread's polls hold it
-	suspended bool // by supervision: no user messages
+	polled    bool      // the thread's polls hold it
+	suspended bool      // by supervision: no user messages
+	selects   *Selector // in which it waits
+	asksFor   *inquiry  // whose answer it waits for
+	gaveWay   bool      // it could go on
 	strategy  SupervisorStrategy
 
 	ready   atomic.Bool             // somebody has woken the coroutine
@@ -51,6 +55,7 @@ type Stream struct {
 	asks    atomic.Int32            // length of tasks, so that none is seen without the lock
 	queued  atomic.Bool             // on its way to the thread's ready queue
 	running atomic.Bool             // the coroutine is resumed
+	served  atomic.Bool             // so it is, by a runner
 	blocked atomic.Pointer[mailbox] // whose credit it waits for
 	goid    atomic.Uint64
 	peer    atomic.Pointer[PID] // of a stream actor, which it has sent to
@@ -62,12 +67,12 @@ type Stream struct {
 	tasks    queue[*request]
 	gone     bool // tasks are refused
 	asked    request
-	ended    atomic.Bool // the context has ended
+	ended    atomic.Bool // the context has ended, or may have
 }
 
 // check refuses callers that are not the actor's own code.
 func (s *Stream) check() error {
-	if !s.running.Load() {
+	if !s.running.Load() && !s.givesWay() {
 		return &ThreadError{s.name, "it is not running now"}
 	}
 	if buffer.Debug && s.goid.Load() != goroutineID() {
@@ -248,7 +253,7 @@ func (s *Stream) renew() {
 	s.mu.Lock()
 	old := s.cancel
 	s.ctx, s.cancel = ctx, cancel
-	s.ended.Store(false)
+	s.ended.Store(s.sys.runner != nil) // then cause asks the context itself: see conducted
 	s.mu.Unlock()
 	if old != nil {
 		old(nil)

@@ -42,6 +42,7 @@ import (
 
 	proto "github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gpuactor/gpuactor/actor/internal/seam"
 	"github.com/gpuactor/gpuactor/buffer"
 	"github.com/gpuactor/gpuactor/cudart"
 	"github.com/gpuactor/gpuactor/device"
@@ -64,6 +65,7 @@ type System struct {
 	maySpin int32
 	mayNap  int32
 	max     int
+	runner  seam.Runner // nil: each thread is a goroutine
 	debug   bool
 
 	reclaimed atomic.Int64
@@ -102,7 +104,7 @@ func NewSystem(opts ...Option) (*System, error) {
 		return nil, err
 	}
 	sys := &System{
-		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, maySpin: maySpin(runtime.GOMAXPROCS(0)), mayNap: mayNap(runtime.GOMAXPROCS(0)), max: c.threads, debug: buffer.Debug,
+		rt: c.runtime, log: c.log, order: c.order, policy: c.policy, maySpin: maySpin(runtime.GOMAXPROCS(0)), mayNap: mayNap(runtime.GOMAXPROCS(0)), max: c.threads, debug: buffer.Debug, runner: c.runner,
 		threads: map[*Thread]struct{}{}, streams: map[*Stream]struct{}{},
 		pids: map[string]*Stream{}, owners: map[uint32]*Stream{},
 	}
@@ -113,6 +115,9 @@ func NewSystem(opts ...Option) (*System, error) {
 			return nil, err
 		}
 		sys.rt, sys.ownRT = rt, true
+	}
+	if hosted(sys.rt) {
+		sys.mayNap = mayNapHosted(runtime.GOMAXPROCS(0))
 	}
 	if races {
 		sys.rt = c.checked(sys.rt)

@@ -15,6 +15,7 @@ type Task interface {
 type request struct {
 	task Task
 	from *Stream
+	on   *Stream
 	done bool
 	err  error
 }
@@ -35,7 +36,7 @@ func (s *Stream) Do(on *Ref, task Task) error {
 		return task.Run(to.cuda, s.cuda.Device())
 	}
 	r := &s.asked
-	*r = request{task: task, from: s}
+	*r = request{task: task, from: s, on: to}
 	if !to.ask(r) {
 		return ErrStopped
 	}

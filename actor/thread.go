@@ -77,7 +77,7 @@ func (sys *System) NewThread(d *device.Device) (*Thread, error) {
 	t, err := sys.newThread(d)
 	if err == nil {
 		t.shared = true
-		go t.run()
+		t.start()
 	}
 	return t, err
 }
@@ -98,6 +98,9 @@ func (sys *System) newThread(d *device.Device) (*Thread, error) {
 		spinLimit: nextSpin(sys.policy, longestSpin, true),
 	}
 	t.timer.Stop()
+	if sys.runner != nil {
+		t.conduct()
+	}
 	return t, sys.addThread(t)
 }
 
@@ -147,6 +150,15 @@ func (t *Thread) finish() {
 	t.incoming.Add(1)
 	t.mu.Unlock()
 	t.kick()
+}
+
+// start has the thread begin.
+func (t *Thread) start() {
+	if r := t.sys.runner; r != nil {
+		r.Start(conducted{t})
+		return
+	}
+	go t.run()
 }
 
 // run is the thread. It is never unlocked: the OS thread dies with the goroutine,

@@ -1,5 +1,11 @@
 package actor
 
+import (
+	"context"
+
+	"github.com/gpuactor/gpuactor/actor/internal/seam"
+)
+
 // waiter is somebody who waits for a channel or a mailbox: a stream actor, which
 // is resumed, or an ordinary goroutine, which gets a signal.
 type waiter struct {
@@ -19,6 +25,25 @@ func (w *waiter) wake() {
 	case w.ch <- struct{}{}:
 	default:
 	}
+	if seam.Woke != nil {
+		seam.Woke()
+	}
+}
+
+// await waits, as an ordinary goroutine, for a signal or the end of ctx, whose cause is
+// returned then. A signal that is there counts, whatever else is.
+func (w *waiter) await(ctx context.Context) error {
+	select {
+	case <-w.ch:
+		return nil
+	case <-ctx.Done():
+	}
+	select {
+	case <-w.ch:
+		return nil
+	default:
+		return context.Cause(ctx)
+	}
 }
 
 // wakeFrom is wake, from code that runs on thread t: an actor of the same thread
@@ -37,7 +62,17 @@ func (w *waiter) wakeFrom(t *Thread) {
 }
 
 // waitQueue is first come, first woken. Its owner's lock guards it.
-type waitQueue struct{ first, last *waiter }
+type waitQueue struct {
+	first, last *waiter
+	of          waited // what is waited for, nil for a mailbox
+}
+
+// waited is a channel, as who waits for it is asked about.
+type waited interface {
+	Len() int
+	Cap() int
+	of() string // the type of its values
+}
 
 func (q *waitQueue) add(w *waiter) {
 	if w.q != nil {

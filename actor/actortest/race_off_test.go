@@ -1,0 +1,5 @@
+//go:build !race
+
+package actortest_test
+
+const race = false

@@ -1,0 +1,7 @@
+package actortest
+
+import "syscall"
+
+const threadsKnown = true
+
+func threadID() int { return syscall.Gettid() }
