@@ -11,6 +11,7 @@ import (
 	"github.com/gpuactor/gpuactor/actor"
 	"github.com/gpuactor/gpuactor/bench/null"
 	"github.com/gpuactor/gpuactor/cudart"
+	"github.com/gpuactor/gpuactor/cudart/check"
 	"github.com/gpuactor/gpuactor/cudart/cudarttest"
 	"github.com/gpuactor/gpuactor/cudart/sim"
 	"github.com/gpuactor/gpuactor/device"
@@ -34,7 +35,8 @@ type Rig struct {
 	sim   cudart.Runtime // whatever rt is
 	halls map[setup]*hall
 
-	seed uint32 // of the last block that was copied
+	seed  uint32              // of the last block that was copied
+	races func(*check.Report) // in a test: what the race checker, which is on then, finds
 }
 
 // setup is what systems differ in.
@@ -76,6 +78,9 @@ func (r *Rig) hall(s setup) (*hall, error) {
 		opts = append(opts, actor.WithDevices(2))
 	default:
 		opts = append(opts, actor.WithDevices(1))
+	}
+	if r.races != nil && !s.null {
+		opts = append(opts, actor.WithCheck(r.races))
 	}
 	if h.System, err = actor.NewSystem(opts...); err != nil {
 		return nil, err

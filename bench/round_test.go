@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/gpuactor/gpuactor/cudart/check"
 )
 
 func quickRig(t *testing.T) *Rig {
@@ -33,6 +35,21 @@ func TestEveryRound(t *testing.T) {
 			if res.Error != "" || res.Unit != c.Unit || res.Value < 0 {
 				t.Errorf("%+v", res)
 			}
+		}
+	}
+}
+
+// No benchmark gains by leaving out an edge: the race checker finds nothing in any of
+// them.
+func TestNoRoundHasARace(t *testing.T) {
+	r := quickRig(t)
+	r.races = check.To(t)
+	for _, c := range Rounds() {
+		if c.Case == "handoff-check" {
+			continue // it has a checker of its own
+		}
+		if res := r.Run(c.Case, c.Side); res.Error != "" {
+			t.Errorf("%+v", res)
 		}
 	}
 }
