@@ -13,7 +13,7 @@ type DeviceFault struct {
 	Device int
 	// After is how many go well: of the calls about the device, each command of a list
 	// among them, or where Running is set of the commands that come to run on its
-	// streams. The next one falls. Under the clock of chaos each Alloc is such a command.
+	// streams. The next one falls.
 	After   int
 	Running bool
 	Code    cudart.Code // a sticky one; 0 is ErrUnknown, what the driver says of a GPU that is gone

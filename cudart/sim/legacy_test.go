@@ -75,6 +75,20 @@ func TestAnAllocationIsACommandOfTheLegacyStream(t *testing.T) {
 	g.logged(1, 2)
 }
 
+// Also where what it waits for is done already.
+func TestAWaitIsACommandOfTheLegacyStream(t *testing.T) {
+	g, a, b, legacy := newDefaults(t)
+	e := must(g.r.CreateEvent(g.ctx, false))
+	g.submit(g.stream, func(l *cudart.List) { l.Record(e) })
+	g.say(a, 1)
+	g.submit(legacy, func(l *cudart.List) { l.Wait(e) })
+	g.say(b, 2)
+	g.hand.only(g.of(b))
+	g.logged()
+	g.hand.all()
+	g.logged(1, 2)
+}
+
 func TestADestroyedBlockingStreamIsForgotten(t *testing.T) {
 	g, a, _, legacy := newDefaults(t)
 	g.say(a, 1)

@@ -36,3 +36,14 @@ func TestUnderChaosAnAllocationIsInTheOrderOfItsStream(t *testing.T) {
 		}
 	}
 }
+
+// The same rule acts on the same command whether the clock is chaos or not.
+func TestRulesDoNotCountWhatSpoilsMemory(t *testing.T) {
+	g := newRig(t, Config{Clock: Chaos(1), Faults: []Fault{DeviceFault{Device: 0, Running: true, After: 1, Code: cudart.ErrUnknown}}})
+	g.alloc(64)
+	g.say(g.stream, 0)
+	g.say(g.stream, 1)
+	g.is(g.r.SynchronizeStream(g.ctx, g.stream), cudart.ErrUnknown)
+	g.logged(0)
+	g.is(g.r.SetCurrent(0), 0)
+}

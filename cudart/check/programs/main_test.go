@@ -67,6 +67,23 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// However many commands wait to be known complete, each true pair is reported.
+func TestNothingIsForgotten(t *testing.T) {
+	const n = 200
+	text := "program many\nstream a\nstream b\nbuf x bytes=4\n" + strings.Repeat("kernel a w=x\n", n) + "kernel b r=x\n"
+	programs, err := program.Parse("many.txt", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := checked(programs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := differ(programs[0], all); why != "" || len(all) != n {
+		t.Errorf("%d reports: %s", len(all), why)
+	}
+}
+
 const racy = `program bad
 stream a
 stream b
