@@ -39,6 +39,7 @@ func (virtualClock) drive(r *simulator) executor {
 	}
 	v.thread, v.work = threadID, v.loop
 	r.virtual = v
+	r.exact = true // what is done may be ahead of the thread that waits for it
 	return v
 }
 
@@ -72,77 +73,6 @@ type virtual struct {
 	lock  driverLock
 }
 
-// gpu is what the streams of a device compete for.
-type gpu struct {
-	*GPU
-	work, memory pipe
-	queues       []*hardQueue
-	kernels      int // free places
-	engines      int // free copy engines
-	forKernel    []*course
-	forEngine    []*course
-}
-
-func newGPU(g *GPU) *gpu {
-	x := &gpu{GPU: g, kernels: g.Kernels, engines: g.CopyEngines}
-	x.work.rate, x.memory.rate = rateOf(g.Throughput), rateOf(g.Bandwidth)
-	for range g.Queues {
-		x.queues = append(x.queues, &hardQueue{})
-	}
-	return x
-}
-
-// hardQueue is one of the hardware's queues: the launches of its streams begin in the
-// order of their submission, whatever holds the first of them.
-type hardQueue struct {
-	streams int
-	given   atomic.Uint64      // tickets, one for each launch
-	next    uint64             // ticket of the launch that may begin
-	waiting map[uint64]*course // by ticket
-}
-
-// course is a stream in virtual time.
-type course struct {
-	flow
-	s     *stream
-	gpu   *gpu
-	queue *hardQueue
-	id    uint64 // by which ties are broken
-	phase phase
-	at    int64 // when the phase is over
-	place int   // in the agenda, from 1; 0: not in it
-
-	free   int64 // when its last command was done, or its wait over
-	bytes  uint64
-	holds  holding
-	held   bool // at a wait
-	kernel *runner
-	waits  []*hostWait
-}
-
-type phase uint8
-
-const (
-	starting phase = iota // its next command is about to begin
-	moving                // its flow is about to begin
-	ending                // its command is about to be done
-)
-
-type holding uint8
-
-const (
-	nothing holding = iota
-	aKernel
-	anEngine
-)
-
-// hostWait is a host thread that waits for a stream.
-type hostWait struct {
-	number uint64
-	over   bool
-	at     int64
-}
-
 func (v *virtual) attach(s *stream) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -162,14 +92,6 @@ func (v *virtual) detach(s *stream) {
 	v.mu.Lock()
 	s.course.queue.streams--
 	v.mu.Unlock()
-}
-
-// number notes when a command was submitted, and a launch's place in its queue.
-func (c *course) number(it *item, issued int64) {
-	it.issued = issued
-	if it.op == cudart.OpLaunch {
-		it.ticket = c.queue.given.Add(1) - 1
-	}
 }
 
 func (v *virtual) ready(s *stream) {
@@ -335,72 +257,4 @@ func (v *virtual) step(c *course) (done, yielded bool) {
 		r.stop()
 	}
 	return r.done, false
-}
-
-// tell wakes the host threads whose wait is over.
-func (v *virtual) tell(c *course, t int64) {
-	if len(c.waits) == 0 {
-		return
-	}
-	done := c.s.progress.done.Load()
-	rest := c.waits[:0]
-	for _, w := range c.waits {
-		if w.number > done {
-			rest = append(rest, w)
-			continue
-		}
-		w.over, w.at = true, t
-		v.waiting--
-	}
-	clear(c.waits[len(rest):])
-	c.waits = rest
-	v.changed.Broadcast()
-}
-
-// await blocks the calling thread until n commands of s are done.
-func (v *virtual) await(s *stream, n uint64) {
-	l := v.lane()
-	v.mu.Lock()
-	if s.progress.done.Load() >= n {
-		v.mu.Unlock()
-		return
-	}
-	w := v.newWait()
-	*w = hostWait{number: n}
-	s.course.waits = append(s.course.waits, w)
-	v.waiting++
-	v.run()
-	for !w.over {
-		v.changed.Wait()
-	}
-	at := w.at
-	v.idle = append(v.idle, w)
-	v.mu.Unlock()
-	l.lift(at + int64(v.top.Wake))
-}
-
-func (v *virtual) newWait() *hostWait {
-	last := len(v.idle) - 1
-	if last < 0 {
-		return &hostWait{}
-	}
-	w := v.idle[last]
-	v.idle = v.idle[:last]
-	return w
-}
-
-// driveTo lets everything happen that happens until t, and says when the next thing
-// does: never is math.MaxInt64.
-func (v *virtual) driveTo(t int64) (next int64) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for {
-		next = v.agenda.first()
-		if len(v.fresh) == 0 && v.busy == nil && next > t {
-			return next
-		}
-		v.until = max(v.until, t)
-		v.run()
-		v.changed.Wait()
-	}
 }

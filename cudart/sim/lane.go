@@ -81,6 +81,9 @@ func (v *virtual) turn(call string, e *event) {
 			l := v.lane()
 			l.lift(e.told.Load())
 			v.driveTo(l.at.Add(int64(k.Query)))
+			if p := e.latest(); p.stream != nil && p.done() {
+				l.lift(v.lastOf(p.stream))
+			}
 		}
 	case "cuMemAllocFromPoolAsync":
 		v.pay(k.Alloc)

@@ -20,7 +20,7 @@ const worst = 0.25
 
 // worstOfADay is the same for a result that the preset was not fitted to: the hardware
 // itself differs by a quarter from day to day.
-const worstOfADay = 0.50
+const worstOfADay = 0.35
 
 const predictPTX = `.version 6.0
 .target sm_50

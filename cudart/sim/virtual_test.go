@@ -202,6 +202,70 @@ func TestPeerCopyGoesByTheWayThatThereIs(t *testing.T) {
 	}
 }
 
+// Without peer access a copy goes over the host's memory.
+func TestPeerCopyWithoutAccessGoesThroughTheHost(t *testing.T) {
+	for _, noPeer := range []bool{false, true} {
+		top := plain(2)
+		top.Links[top.HostMemory].Bandwidth = 500_000_000
+		top.NoPeer = func(int, int) bool { return noPeer }
+		if way := len(top.way(nil, 0, 1)); !noPeer && way != 2 || noPeer && way != 3 {
+			t.Errorf("no peer access %v: %d links", noPeer, way)
+		}
+		for i := range top.GPUs {
+			top.GPUs[i].Out = nil
+		}
+		want := map[bool]int64{false: 1000, true: 2000}[noPeer]
+		g := newTimed(t, top, 1)
+		far := must(g.r.RetainPrimary(1))
+		g.use(far)
+		there := must(g.r.Alloc(far, must(g.r.CreatePool(far)), 1000, must(g.r.CreateStream(far))))
+		g.use(g.ctx)
+		here := g.alloc(1000)
+		g.give(0, "copy", func(l *cudart.List) { l.CopyPeer(there, far, here, g.ctx, 1000) })
+		g.ended(map[string]int64{"copy": want})
+	}
+}
+
+// A launch that waits behind another one in its hardware queue is dropped with it.
+func TestLossDropsWhatWaitsInAHardwareQueue(t *testing.T) {
+	top := plain(1)
+	top.GPUs[0].Queues = 1
+	g := newTimed(t, top, 2)
+	g.submit(g.streams[0], func(l *cudart.List) {
+		g.takes(l, 50) // time for the other stream to come to the queue
+		g.launch(l, "die", cudart.Arg{Slot: 1})
+		g.takes(l, 100)
+	})
+	g.submit(g.streams[1], func(l *cudart.List) { g.takes(l, 100) })
+	first := g.r.SynchronizeStream(g.ctx, g.streams[0])
+	g.is(first, cudart.ErrLaunchFailed)
+	v, s := g.r.virtual, g.of(g.streams[1])
+	g.within("a host thread behind a lost launch", func() { v.await(s, s.submitted) })
+}
+
+// A kernel that yields is put aside, and everybody else goes on.
+func TestYieldLetsOthersGoOn(t *testing.T) {
+	g := newTimed(t, plain(1), 2)
+	asked := 0
+	m := must(g.r.LoadModule(g.ctx, cudart.Image{Name: "yields", PTX: virtualPTX, Go: map[string]cudart.GoKernel{
+		"takes": func(k *cudart.KernelCall) {
+			for asked = 0; asked < 5; asked++ {
+				k.Yield()
+			}
+		},
+		"spends": func(*cudart.KernelCall) {}, "reads": func(*cudart.KernelCall) {},
+	}}))
+	f, _, err := g.r.Function(g.ctx, m, "takes")
+	g.is(err, 0)
+	g.give(0, "yields", func(l *cudart.List) { l.Launch(f, one, one, 0, cudart.Arg{}) })
+	g.give(1, "beside", func(l *cudart.List) { g.takes(l, 100) })
+	g.is(g.r.SynchronizeStream(g.ctx, g.streams[1]), 0)
+	if asked != 0 {
+		t.Errorf("at %v the kernel had yielded %d times, and not once", g.r.Now(), asked+1)
+	}
+	g.ended(map[string]int64{"yields": 5000, "beside": 100})
+}
+
 // What waits goes on a hop after what it waited for, and at once where that was done.
 func TestWaitHops(t *testing.T) {
 	top := plain(1)
@@ -278,6 +342,43 @@ func TestThreadsOrderDoesNotMatterWhereNothingIsShared(t *testing.T) {
 		}
 		thread = 0
 		g.ended(map[string]int64{"1": 1035, "2": 2035})
+	}
+}
+
+// A thread whose time is behind comes after what it learns of: a record by the call that
+// recorded, and what a wait of its stream, a query or a wait of its own finds done.
+func TestLateThreadComesAfterWhatItLearnsOf(t *testing.T) {
+	top := plain(1)
+	top.Host = HostCosts{Launch: 40, Record: 5, Wait: 1, Query: 1}
+	g := newTimed(t, top, 3)
+	thread := 0
+	g.r.virtual.thread = func() int { return thread }
+	for thread = range 5 {
+		g.r.Now()
+	}
+	e := must(g.r.CreateEvent(g.ctx, false))
+	thread = 1
+	g.submit(g.streams[0], func(l *cudart.List) { g.takes(l, 1000); l.Record(e) }) // until 1040, told at 45
+	thread = 2
+	g.submit(g.streams[1], func(l *cudart.List) { l.Wait(e) })
+	if now := g.r.Now(); now != 45 {
+		t.Errorf("a thread that has a stream wait is at %d, want 45", int64(now))
+	}
+	thread = 1
+	g.is(g.r.SynchronizeStream(g.ctx, g.streams[0]), 0)
+	thread = 3
+	g.give(2, "behind", func(l *cudart.List) { l.Wait(e); g.takes(l, 10) })
+	g.is(g.r.SynchronizeContext(g.ctx), 0)
+	g.ended(map[string]int64{"behind": 1050})
+	thread = 4
+	if !must(g.r.QueryEvent(e)) || g.r.Now() != 1040 {
+		t.Errorf("a thread that learns of an end by a query is at %d, want 1040", int64(g.r.Now()))
+	}
+	thread = 5
+	g.r.virtual.lane().at.Store(0)
+	g.is(g.r.SynchronizeStream(g.ctx, g.streams[0]), 0)
+	if now := g.r.Now(); now != 1040 {
+		t.Errorf("a thread that learns of an end by a wait is at %d, want 1040", int64(now))
 	}
 }
 
