@@ -3,8 +3,6 @@ package actor
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/gpuactor/gpuactor/cudart"
 )
 
 // Policy says how much CPU time a system's threads spend on being quick. Waking a
@@ -79,22 +77,6 @@ func mayNap(procs int) int32 {
 		return 0
 	}
 	return int32(procs / 2)
-}
-
-// mayNapHosted decides the same where devices run on Go's processors too. Of two, a thread
-// that naps would keep one from the work it waits for; and the end of that work is a
-// moment at which Go looks at its timers.
-func mayNapHosted(procs int) int32 {
-	if procs <= 2 {
-		return 0
-	}
-	return mayNap(procs)
-}
-
-// hosted reports whether a runtime's devices run on Go's processors.
-func hosted(rt cudart.Runtime) bool {
-	h, ok := rt.(cudart.Hosted)
-	return ok && h.Hosted()
 }
 
 // spinners is how many threads of the process spin now. Few may: each keeps a

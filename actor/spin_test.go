@@ -1,7 +1,6 @@
 package actor
 
 import (
-	"runtime"
 	"testing"
 	"time"
 )
@@ -75,23 +74,12 @@ func TestPauseAfter(t *testing.T) {
 }
 
 func TestMayNap(t *testing.T) {
-	for procs, want := range map[int][2]int32{1: {0, 0}, 2: {1, 0}, 4: {2, 2}, 16: {8, 8}} {
+	for procs, want := range map[int]int32{1: 0, 2: 1, 4: 2, 16: 8} {
 		if !canNap {
-			want = [2]int32{}
+			want = 0
 		}
-		if got := [2]int32{mayNap(procs), mayNapHosted(procs)}; got != want {
-			t.Errorf("on %d processors %d threads may nap, want %d (the second where devices run on them)", procs, got, want)
+		if got := mayNap(procs); got != want {
+			t.Errorf("on %d processors %d threads may nap, want %d", procs, got, want)
 		}
-	}
-}
-
-// Where there are two processors, and devices that run on them, no thread sleeps with one.
-func TestNobodyNapsOnTheSimulatorsProcessors(t *testing.T) {
-	if onDriver() {
-		t.Skip("the driver's devices do not run on them")
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	if sys := newSystem(t); sys.mayNap != 0 {
-		t.Errorf("%d threads may nap", sys.mayNap)
 	}
 }

@@ -116,9 +116,6 @@ func NewSystem(opts ...Option) (*System, error) {
 		}
 		sys.rt, sys.ownRT = rt, true
 	}
-	if hosted(sys.rt) {
-		sys.mayNap = mayNapHosted(runtime.GOMAXPROCS(0))
-	}
 	if races {
 		sys.rt = c.checked(sys.rt)
 	}
