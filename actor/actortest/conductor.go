@@ -76,7 +76,10 @@ func (k *conductor) Start(t seam.Thread) {
 func (k *conductor) Here() bool { return !threadsKnown || k.thread == threadID() }
 
 // GiveWay is part of seam.Runner.
-func (k *conductor) GiveWay() bool { return k.choose(whether, 2) == 1 }
+func (k *conductor) GiveWay() bool {
+	synctest.Wait() // whoever the actor's own code woke, and contexts that it cancelled
+	return k.choose(whether, 2) == 1
+}
 
 func (k *conductor) tell() {
 	select {
