@@ -228,7 +228,10 @@ func TestReportText(t *testing.T) {
 	})
 	r.line++
 	r.HostAccess(h, 1, false)
-	b.fill(x, 1) // the names are used up
+	b.do(func(l *cudart.List) { // the names are used up
+		l.Record(r.event(0))
+		l.Fill(x, 0, 1, 1)
+	})
 	a.sync()
 	b.sync()
 	a.free(x)
