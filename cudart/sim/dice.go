@@ -1,6 +1,9 @@
 package sim
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // dice is the picker of a seed. It has moods, since an even chance at each step is
 // a poor explorer: it never keeps one stream back for long.
@@ -37,41 +40,36 @@ func (d *dice) pick(x *Steps, at place, n int) int {
 	case patient:
 		return d.rand.IntN(2)
 	}
+	host := slices.Index(x.may, nil)
 	if d.left == 0 {
 		d.mood, d.left = mood(d.rand.IntN(int(moods))), 1+d.rand.IntN(48)
 		d.about = x.runs[d.rand.IntN(len(x.runs))].stream.born
 	}
 	d.left--
-	first := 0 // the first track
-	if at.host {
-		first = 1
+	first := func(better func(l *track) bool) int { // of the streams, from some place on
+		from, found := d.rand.IntN(n), -1
+		for k := range n {
+			i := (from + k) % n
+			if l := x.may[i]; l != nil && (found < 0 || better(l)) {
+				found = i
+				if better(l) {
+					break
+				}
+			}
+		}
+		return found
 	}
-	switch d.mood {
-	case eager:
-		return n - 1 - d.rand.IntN(n-first)
-	case lazy:
-		return 0
-	case last:
-		if at.host && d.rand.IntN(3) == 0 {
-			return 0
-		}
-		best := 0
-		for i, l := range x.runs {
-			if l.stream.born > x.runs[best].stream.born {
-				best = i
-			}
-		}
-		return first + best
-	case starved, burst:
-		if at.host && d.rand.IntN(4) == 0 {
-			return 0
-		}
-		for k := range x.runs {
-			i := (k + d.rand.IntN(len(x.runs))) % len(x.runs)
-			if (x.runs[i].stream.born == d.about) == (d.mood == burst) {
-				return first + i
-			}
-		}
+	switch {
+	case d.mood == lazy:
+		return max(host, 0)
+	case d.mood == eager:
+		return first(func(*track) bool { return true })
+	case host >= 0 && d.mood != even && d.rand.IntN(4) == 0:
+		return host
+	case d.mood == starved:
+		return first(func(l *track) bool { return l.stream.born != d.about })
+	case d.mood == burst:
+		return first(func(l *track) bool { return l.stream.born == d.about })
 	}
 	return d.rand.IntN(n)
 }

@@ -286,3 +286,55 @@ func TestExploreLeavesNothingOut(t *testing.T) {
 }
 
 func text(m map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(m)), "\n") }
+
+// A host that polls is explored too: it does not ask again before something is done.
+func TestExploreAPollingHost(t *testing.T) {
+	polled := func(out flaw) func(rt cudart.Runtime) error {
+		return func(rt cudart.Runtime) error {
+			return run(rt, 1, func(p *program) error {
+				a, e, got := p.words(4), p.event(), p.pinned(4)
+				p.on(0, func(l *cudart.List) {
+					p.fill(l, a, 4, 7)
+					if out == noWait {
+						l.Record(e)
+					}
+					download(l, got, a)
+					if out != noWait {
+						l.Record(e)
+					}
+				})
+				for !must(rt.QueryEvent(e)) {
+				}
+				return wrong(got, 7)
+			})
+		}
+	}
+	e, err := sim.Explore(sim.Exploration{}, polled(none))
+	if err != nil || !e.Complete {
+		t.Fatalf("%v: %v", e, err)
+	}
+	t.Log(e)
+	if e, err := sim.Explore(sim.Exploration{}, polled(noWait)); !errors.Is(err, errWrong) {
+		t.Errorf("an event recorded too early is not found: %v, %v", e, err)
+	}
+}
+
+// A program that is not the same each time cannot be explored, and that is said.
+func TestExploreNoticesAProgramThatChanges(t *testing.T) {
+	times := 0
+	_, err := sim.Explore(sim.Exploration{}, func(rt cudart.Runtime) error {
+		times++
+		return run(rt, 2, func(p *program) error {
+			a := p.words(4)
+			for i := range 2 {
+				p.on((i+times)%2, func(l *cudart.List) { p.add(l, a, 4, 1) })
+			}
+			p.sync(0)
+			p.sync(1)
+			return nil
+		})
+	})
+	if err == nil || !strings.Contains(err.Error(), "not the same") {
+		t.Errorf("%v", err)
+	}
+}

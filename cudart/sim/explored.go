@@ -1,5 +1,7 @@
 package sim
 
+import "slices"
+
 // What an explorer is told of the steps of a machine.
 
 // past is what it knows of a stream: what each of its commands came after.
@@ -32,28 +34,20 @@ func (s *past) ended(number uint64) vclock {
 }
 
 // explore makes a choice as the explorer has it.
-func (x *Steps) explore(at place, n int, p point, call string) int {
+func (x *Steps) explore(p point, call string) (i int) {
 	ex := x.explorer
 	ex.settle(call != "" && call != "await") // behind a submission or a query is a turn before the host's own code
 	x.learn()
-	enabled := make([]int, 0, n)
-	if at.host {
-		enabled = append(enabled, 0)
-	}
-	for _, l := range x.runs {
-		enabled = append(enabled, l.actor())
-	}
-	actor := ex.choose(sorted(enabled))
-	i := 0
-	for k, a := range enabled {
-		if a == actor {
-			i = k
+	actors := make([]int, len(x.may))
+	for k, l := range x.may {
+		if l != nil {
+			actors[k] = l.actor()
 		}
 	}
-	if n > 1 {
-		at.turn, at.nth = x.turns, x.choices
-		x.choices++
-		x.taken.note(at, i)
+	actor := ex.choose(sorted(actors))
+	i = max(slices.Index(actors, actor), 0)
+	if len(actors) > 1 {
+		x.taken.note(x.place(who), i)
 	}
 	if actor == 0 {
 		var after vclock

@@ -5,8 +5,9 @@
 // given and how many it has done. A record is the pair (stream, commands given
 // so far), a wait holds the stream at its head until another stream has done
 // that many. Nothing else orders anything. Submitting only checks, numbers and
-// queues; an executor decides when the next command of a stream runs, and
-// here it is a goroutine for each stream that has something to do.
+// queues; an executor, which a [Clock] makes, decides when the next command of a
+// stream runs: a goroutine for each stream that has something to do, or one step at a
+// time in an order that is chosen ([Chaos], [Replay], [Explore]), or by virtual time.
 //
 // What is like CUDA: streams run in order and beside each other, events and
 // pools, contexts current on a thread, peer access as a directed relation, late
@@ -34,7 +35,7 @@
 // What the code relies on:
 //
 //	I1  A command runs only after those before it in its stream have completed,
-//	    on one goroutine at a time, and never inside Submit.
+//	    on one goroutine at a time, and never before its submission is queued whole.
 //	I2  A wait points at work that was submitted before it, so waits cannot form
 //	    a circle.
 //	I3  A stream that is not active has an empty queue; exactly one of: its

@@ -23,6 +23,7 @@ type Steps struct {
 	mu      sync.Mutex // who holds it has the device
 	tracks  []*track   // streams with something to do, by number
 	runs    []*track   // scratch: those that can make a step
+	may     []*track   // scratch: who may go on; nil is the host
 	made    uint64     // steps
 	turns   int        // turns of the host
 	choices int        // in this turn
@@ -38,8 +39,8 @@ type Steps struct {
 
 // picker makes the choices.
 type picker interface {
-	// pick chooses one of n, at least 2, at a place. What is best known of is
-	// 0: the host goes on, if it can, or else what it waits for does a step.
+	// pick chooses one of n, at least 2, at a place. What the calmest device does
+	// is 0.
 	pick(x *Steps, at place, n int) int
 }
 
@@ -47,7 +48,6 @@ type picker interface {
 type place struct {
 	turn, nth int
 	what      question
-	host      bool // of who: choice 0 is the host
 }
 
 type question uint8
@@ -111,34 +111,52 @@ func (x *Steps) await(s *stream, n uint64) {
 
 // until makes steps until p is done and the host goes on.
 func (x *Steps) until(p point, call string, e *event) {
+	var on *track // a stream that was forced to go on, and does so until it cannot
 	for idle := 0; ; {
 		x.find(p)
 		host := p.done() || x.sim.lost.Load() != nil
-		n := len(x.runs)
-		if x.halves && n > 0 && x.asksAgain(e) {
+		if x.halves && len(x.runs) > 0 && x.asksAgain(e) {
 			host = false
 		}
-		if host {
-			n++
-		}
-		if n == 0 { // kernels that wait for somebody else, or another thread's work
+		x.order(host, on)
+		if len(x.may) == 0 { // kernels that wait for somebody else, or another thread's work
 			x.rest(idle)
 			idle++
 			continue
 		}
 		i := 0
-		if at := (place{what: who, host: host}); x.explorer != nil {
-			i = x.explore(at, n, p, call)
+		if x.explorer != nil {
+			i = x.explore(p, call)
 		} else {
-			i = x.choose(at, n)
+			i = x.choose(who, len(x.may))
 		}
-		if host {
-			i--
-		}
-		if i < 0 {
+		l := x.may[i]
+		if l == nil {
 			return
 		}
-		x.step(x.runs[i])
+		if i > 0 || l == on {
+			on = l
+		} else {
+			on = nil
+		}
+		x.step(l)
+	}
+}
+
+// order is who may go on, what the calmest device has first: a stream that was forced
+// to, the host, what it waits for, the others.
+func (x *Steps) order(host bool, on *track) {
+	x.may = x.may[:0]
+	if on != nil && slices.Contains(x.runs, on) {
+		x.may = append(x.may, on)
+	}
+	if host {
+		x.may = append(x.may, nil)
+	}
+	for _, l := range x.runs {
+		if l != on {
+			x.may = append(x.may, l)
+		}
 	}
 }
 
@@ -168,7 +186,7 @@ func (x *Steps) vain(p point, polls uint) {
 	if x.halves {
 		return // choices are made at turns only
 	}
-	if polls%16 != 0 && x.choose(place{what: patient}, 2) != 0 {
+	if polls%16 != 0 && x.choose(patient, 2) != 0 {
 		return
 	}
 	x.find(p)
@@ -183,15 +201,20 @@ func (x *Steps) asksAgain(e *event) bool {
 }
 
 // choose asks for a choice, where there is one, and notes what it is.
-func (x *Steps) choose(at place, n int) int {
+func (x *Steps) choose(what question, n int) int {
 	if n < 2 {
 		return 0
 	}
-	at.turn, at.nth = x.turns, x.choices
-	x.choices++
+	at := x.place(what)
 	i := x.picks.pick(x, at, n)
 	x.taken.note(at, i)
 	return i
+}
+
+// place is that of the next choice.
+func (x *Steps) place(what question) place {
+	x.choices++
+	return place{x.turns, x.choices - 1, what}
 }
 
 // find puts into runs the tracks that can make a step, what p needs first.

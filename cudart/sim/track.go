@@ -140,7 +140,7 @@ func (x *Steps) shape() uint32 {
 	if x.halves {
 		return halved
 	}
-	return uint32(x.choose(place{what: shape}, 1<<31-1))
+	return uint32(x.choose(shape, 1<<31-1))
 }
 
 // cut cuts bytes into pieces of whole units, in some order. Shape 0 is one piece.
