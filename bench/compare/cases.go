@@ -7,7 +7,7 @@ import (
 
 // table is what is measured, and against what. A ratio is always ours by theirs.
 func table() []benchCase {
-	return concat(pipelines(), handoffs(), launches(), messages(), pulls(), copies(), memory(), crowds(), mainJob(), calls())
+	return concat(pipelines(), handoffs(), launches(), messages(), pulls(), copies(), memory(), crowds(), mainJob(), calls(), checks())
 }
 
 func concat(parts ...[]benchCase) (all []benchCase) {
@@ -269,4 +269,12 @@ func calls() []benchCase {
 		base("record", "record of an event", 173),
 		base("wait", "wait for an event", 159),
 	}
+}
+
+// checks are what it costs to look on.
+func checks() []benchCase {
+	return []benchCase{{
+		name: "handoff-check", title: "producer → consumer, 8 in flight, per item, without and with the race checker",
+		sides: []string{"go", "go-race"},
+	}}
 }
