@@ -41,3 +41,22 @@ type CommandName struct {
 	Name  string // the kernel's, "upload"; empty: as the command's kind
 	Site  string // where it was issued, "file:line"; empty where it is not known
 }
+
+// KernelAuditor runs kernels where it sees what they touch, and compares that with
+// what their launches declare.
+type KernelAuditor interface {
+	// AuditKernels has report told of each difference, from the goroutine that runs the
+	// kernel, which may be in a call of the runtime: it must not call the runtime. It is
+	// called before anything is launched.
+	AuditKernels(report func(Misdeclared))
+}
+
+// Misdeclared is a kernel that touches an argument's memory otherwise than its launch
+// declares.
+type Misdeclared struct {
+	Stream Stream
+	Kernel string
+	Arg    int    // from 0
+	Access Access // as declared
+	Text   string // what it did: "writes it"
+}

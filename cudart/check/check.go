@@ -51,6 +51,7 @@ type Checker struct {
 	found     []*Report      // not told yet
 	reports   []*Report      // the first ones
 	count     int
+	kernels   kernels
 }
 
 // New is a checker around a runtime, of which nothing has been asked yet: what was made
@@ -67,6 +68,9 @@ func New(rt cudart.Runtime, o Options) *Checker {
 	c.e = order.New(order.Options{History: o.History, Report: func(r order.Report) {
 		c.found = append(c.found, reportOf(r))
 	}})
+	if a, ok := rt.(cudart.KernelAuditor); ok {
+		a.AuditKernels(c.kernels.add)
+	}
 	return c
 }
 
@@ -75,6 +79,8 @@ func (c *Checker) Unwrap() cudart.Runtime { return c.Runtime }
 
 // Reports are the first 1024 reports, in the order in which they were found.
 func (c *Checker) Reports() []*Report {
+	c.mu.Lock()
+	c.unlock() // tells what was found meanwhile
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*Report(nil), c.reports...)
@@ -89,7 +95,7 @@ func (c *Checker) Count() int {
 
 // unlock lets go of the lock, and tells what was found under it.
 func (c *Checker) unlock() {
-	found := c.found
+	found := append(c.found, c.kernels.take(c)...)
 	c.found = nil
 	c.count += len(found)
 	c.reports = append(c.reports, found[:min(len(found), kept-len(c.reports))]...)

@@ -24,6 +24,10 @@ const (
 	WrongContext Kind = "wrong-context"
 	// BadHandle: First uses an event that has been destroyed.
 	BadHandle Kind = "bad-handle"
+	// BadKernel: First, a kernel, touched an argument's memory otherwise than its launch
+	// declares. Only a runtime that is a [cudart.KernelAuditor] sees that: the simulator,
+	// under its clock of chaos.
+	BadKernel Kind = "bad-kernel"
 )
 
 // Report is one thing that is wrong. It is an error.
@@ -103,6 +107,8 @@ func (r *Report) String() string {
 		s.WriteString("the handle belongs to another context")
 	case BadHandle:
 		s.WriteString("the event has been destroyed")
+	case BadKernel:
+		s.WriteString("the kernel does what its launch does not declare")
 	}
 	if r.Second == nil {
 		fmt.Fprintf(&s, "\n  command: %v", r.First)

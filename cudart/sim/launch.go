@@ -103,9 +103,11 @@ func (l *track) advanceLaunch(it *item, i int) (done bool, lost *loss) {
 	if !k.ran {
 		k.ran = true
 		k.after = append(k.after[:0], k.before...)
+		l.spoil()
 		if done, lost = l.run(it); k.live || lost != nil {
 			return done, lost
 		}
+		l.compare(it.function)
 		if len(l.writes) == 0 {
 			return true, l.give(part{0, uint64(len(k.after))})
 		}

@@ -150,7 +150,8 @@ type simulator struct {
 	devices  []*device
 	threads  threads
 	pinned   pinned
-	lost     atomic.Pointer[loss] // set once: nothing runs any more
+	lost     atomic.Pointer[loss]                     // set once: nothing runs any more
+	audit    atomic.Pointer[func(cudart.Misdeclared)] // nil: nobody wants to know
 	faulty
 
 	contextTable  table[context]

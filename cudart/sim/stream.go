@@ -12,10 +12,11 @@ import (
 // the executor works through. When that is done they change places, so queueing
 // allocates nothing once both have grown.
 type stream struct {
-	sim  *simulator
-	ctx  *context
-	born uint64 // streams made before it
-	work func() // the executor's: bound once, since binding allocates
+	sim    *simulator
+	ctx    *context
+	handle cudart.Stream
+	born   uint64 // streams made before it
+	work   func() // the executor's: bound once, since binding allocates
 
 	member *member // of its context's defaults; nil for a non-blocking stream
 
@@ -216,7 +217,8 @@ func (r *simulator) addStream(c *context) (cudart.Stream, *stream) {
 	if h == 0 {
 		r.forget(s)
 	}
-	return cudart.Stream(h), s
+	s.handle = cudart.Stream(h)
+	return s.handle, s
 }
 
 func (r *simulator) DestroyStream(ctx cudart.Context, h cudart.Stream) error {
