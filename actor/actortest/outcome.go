@@ -98,8 +98,11 @@ func (k *conductor) note(m *move) {
 
 // passed notes that time has passed.
 func (k *conductor) passed(d time.Duration) {
+	if d == 0 {
+		return // how often the conductor is woken for nothing is no part of the order
+	}
 	k.notes.hash = mix(k.notes.hash, uint64(d))
-	if d > 0 && k.verbose {
+	if k.verbose {
 		k.notes.lines = append(k.notes.lines, fmt.Sprintf("%v pass", d))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/gpuactor/gpuactor/cudart"
 	"github.com/gpuactor/gpuactor/cudart/check"
 	"github.com/gpuactor/gpuactor/cudart/sim"
+	"github.com/gpuactor/gpuactor/device"
 )
 
 // Environment variables that repeat a failure, for [Run] and [Seeds]: the one seed to
@@ -191,7 +192,7 @@ func (c Config) options(r *run, k *conductor, rt cudart.Runtime) []actor.Option 
 	opts := []actor.Option{actor.WithLogger(slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: noTime})))}
 	opts = append(opts, c.Options...)
 	if !c.NoCheck {
-		opts = append(opts, actor.WithCheck(func(report *check.Report) { r.fail(report.String()) }))
+		rt = check.New(rt, check.Options{Site: device.Site, Report: func(report *check.Report) { r.fail(report.String()) }})
 	}
 	return append(opts, actor.WithOpenRuntime(rt), actor.WithPolicy(actor.Frugal), runnerOption(k))
 }
