@@ -16,8 +16,11 @@ func (sys *System) Close(ctx context.Context) error {
 		sys.mu.Unlock()
 		return nil
 	}
+	streams := make([]*Stream, 0, len(sys.streams))
+	for s := range sys.streams {
+		streams = append(streams, s)
+	}
 	sys.mu.Unlock()
-	streams := sys.inOrder()
 	for _, s := range streams {
 		sys.root.Root.Stop(s.ref.pid)
 	}

@@ -2,7 +2,6 @@ package actor
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/gpuactor/gpuactor/actor/internal/seam"
@@ -178,19 +177,13 @@ func (sel *Selector) waits(chans *seam.Chans) string {
 
 // stopAll asks all actors to end.
 func (sys *System) stopAll() {
-	for _, s := range sys.inOrder() {
-		s.ref.Stop()
-	}
-}
-
-// inOrder are the system's actors, in the order in which they were started.
-func (sys *System) inOrder() []*Stream {
 	sys.mu.Lock()
-	defer sys.mu.Unlock()
-	all := make([]*Stream, 0, len(sys.streams))
+	var all []*Stream
 	for s := range sys.streams {
 		all = append(all, s)
 	}
-	slices.SortFunc(all, func(a, b *Stream) int { return int(a.number) - int(b.number) })
-	return all
+	sys.mu.Unlock()
+	for _, s := range all {
+		s.ref.Stop()
+	}
 }

@@ -317,7 +317,7 @@ func TestScenarios(t *testing.T) {
 	for name, f := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			before := buffer.Live()
-			actortest.Seeds(t, seeds(500), f)
+			actortest.Seeds(t, seeds(300), f)
 			if n := buffer.Live(); n != before {
 				t.Errorf("%d buffers are live, there were %d", n, before)
 			}

@@ -73,8 +73,7 @@ func (c *Chans) Number(ch any) int {
 // the threads. Package actor sets it.
 var Option func(Runner) any
 
-// Stop asks all actors of a system (an *actor.System) to end, in the order of their
-// numbers. Package actor sets it.
+// Stop asks all actors of a system (an *actor.System) to end. Package actor sets it.
 var Stop func(sys any)
 
 // Woke is called when an ordinary goroutine has been woken, on the goroutine that did
