@@ -143,14 +143,11 @@ func NewSystem(opts ...Option) (*System, error) {
 
 // free gives back the devices and the runtime.
 func (sys *System) free() error {
-	var errs []error
-	for _, d := range sys.devices {
-		errs = append(errs, d.Close())
-	}
+	err := device.CloseAll(sys.devices)
 	if sys.ownRT {
-		errs = append(errs, sys.rt.Close())
+		err = errors.Join(err, sys.rt.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Device is the ith device; it panics where there is none.

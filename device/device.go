@@ -101,12 +101,12 @@ func Open(rt cudart.Runtime, o Options) ([]*Device, error) {
 	for i, info := range infos {
 		d, err := open(rt, i, info, o, len(infos))
 		if err != nil {
-			return nil, errors.Join(err, closeAll(devs))
+			return nil, errors.Join(err, CloseAll(devs))
 		}
 		devs = append(devs, d)
 	}
 	if err := connect(devs); err != nil {
-		return nil, errors.Join(err, closeAll(devs))
+		return nil, errors.Join(err, CloseAll(devs))
 	}
 	return devs, nil
 }
@@ -267,7 +267,12 @@ func (d *Device) release() error {
 	return d.rt.DestroyContext(d.ctx)
 }
 
-func closeAll(devs []*Device) error {
+// CloseAll closes devices that were opened together: no memory of one is freed before
+// the work of all is done, since streams of one may use another's.
+func CloseAll(devs []*Device) error {
+	for _, d := range devs {
+		_ = d.Do(func() error { return d.rt.SynchronizeContext(d.ctx) }) // Close says what is wrong with it
+	}
 	var errs []error
 	for _, d := range devs {
 		errs = append(errs, d.Close())

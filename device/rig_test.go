@@ -139,7 +139,7 @@ func (r *rig) close() {
 			r.Errorf("%v: %d streams are left", d, n)
 		}
 	}
-	r.ok(closeAll(r.devs))
+	r.ok(CloseAll(r.devs))
 	for _, d := range r.devs {
 		if n := d.Events(); n != 0 {
 			r.Errorf("%v: %d events are left", d, n)

@@ -37,6 +37,7 @@ type watched struct {
 	noEvent bool // CreateEvent fails
 	noAlloc bool // Alloc fails
 	noGraph bool // InstantiateLaunch fails
+	onSync  func(cudart.Context)
 }
 
 // counts are what a runtime was asked: commands by kind, and calls.
@@ -140,4 +141,11 @@ func (w *watched) InstantiateLaunch(ctx cudart.Context, f cudart.Function, args 
 func (w *watched) DestroyLaunch(ctx cudart.Context, g cudart.LaunchGraph) error {
 	w.count(func(c *counts) { c.destroyed++ })
 	return w.Runtime.DestroyLaunch(ctx, g)
+}
+
+func (w *watched) SynchronizeContext(ctx cudart.Context) error {
+	if w.onSync != nil {
+		w.onSync(ctx)
+	}
+	return w.Runtime.SynchronizeContext(ctx)
 }

@@ -57,11 +57,11 @@ const seed = 2026
 type step int
 
 const (
-	stepWork step = iota // be busy
-	stepPrepare          // work in memory that the copy will be given
-	stepFill             // fill a new buffer, and hand it over
-	stepPull             // receive it, and copy it here
-	stepUse              // work on the copy
+	stepWork    step = iota // be busy
+	stepPrepare             // work in memory that the copy will be given
+	stepFill                // fill a new buffer, and hand it over
+	stepPull                // receive it, and copy it here
+	stepUse                 // work on the copy
 )
 
 // order is what a CPU thread asks of an actor: a plain value.
