@@ -31,7 +31,7 @@
 //
 // A lock is held over each submission and each query, so that the order that the checker
 // sees is the runtime's; submissions of different streams no longer run beside each
-// other. Beside that a command takes about 0.3 µs, and its place in the program, where
+// other. Beside that a command takes 0.3–0.5 µs, and its place in the program, where
 // there is an [Options.Site], as much again; remembered is what the host does not know to
 // be complete. See BenchmarkCommand, and the case handoff-check
 // of package bench.
