@@ -183,6 +183,20 @@ func TestChaosQueriesEndInTheEnd(t *testing.T) {
 	if vain == 0 {
 		t.Error("no query was ever in vain")
 	}
+	// The calmest device does nothing by itself, but for who asks.
+	rt := sim.New(sim.Config{Clock: sim.Replay(sim.Schedule{})})
+	check(run(rt, 1, func(p *program) error {
+		e, a := p.event(), p.words(4)
+		p.on(0, func(l *cudart.List) { p.add(l, a, 4, 1); l.Record(e) })
+		polls := 0
+		for ; polls < 10 && !must(rt.QueryEvent(e)); polls++ {
+		}
+		if polls == 0 || polls == 10 {
+			t.Errorf("%d queries in vain", polls)
+		}
+		return nil
+	}))
+	check(rt.Close())
 }
 
 // The host sees a download arrive in pieces, and reads an upload's source late.

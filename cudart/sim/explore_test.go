@@ -18,14 +18,16 @@ import (
 var small = []struct {
 	name    string
 	streams int
+	orders  int    // that differ
 	flaws   []flaw // of which each is found
 	run     func(out flaw) func(p *program) error
 }{
-	{"hand-off", 2, []flaw{noWait, noSync}, handOff},
-	{"write after read, two readers", 3, []flaw{noWaitBefore, noWait}, writeAfterRead},
-	{"pull", 3, []flaw{noWait, noWaitBefore, noWaitBehind}, pull},
-	{"free and reuse", 2, []flaw{noWaitBefore}, freeAndReuse},
-	{"close with work in flight", 2, []flaw{noSync}, closeInFlight},
+	{"hand-off", 2, 2, []flaw{noWait, noSync}, handOff},
+	{"write after read, two readers", 3, 20, []flaw{noWaitBefore, noWait}, writeAfterRead},
+	{"pull", 3, 9, []flaw{noWait, noWaitBefore, noWaitBehind}, pull},
+	{"free and reuse", 2, 12, []flaw{noWaitBefore}, freeAndReuse},
+	{"ordered by the host", 3, 1, []flaw{noSync}, byHost},
+	{"close with work in flight", 2, 6, []flaw{noSync}, closeInFlight},
 }
 
 const noWaitBehind flaw = 100
@@ -131,6 +133,25 @@ func freeAndReuse(out flaw) func(p *program) error {
 	}
 }
 
+// byHost: two streams work on the same words, and the host has waited in between.
+func byHost(out flaw) func(p *program) error {
+	return func(p *program) error {
+		a, b, e, f := p.words(4), p.words(4), p.event(), p.event()
+		p.on(0, func(l *cudart.List) { p.fill(l, a, 4, 7); p.fill(l, b, 4, 7); l.Record(e) })
+		if out != noSync {
+			p.sync(0)
+		}
+		p.on(1, func(l *cudart.List) { p.add(l, a, 4, 1); l.Record(f) })
+		p.on(2, func(l *cudart.List) { l.Wait(f); p.add(l, a, 4, 1) })
+		p.sync(0)
+		p.sync(2)
+		if got := sim.Peek(p.rt, a, 1)[0]; got != 9 {
+			return fmt.Errorf("%w: %d", errWrong, got)
+		}
+		return nil
+	}
+}
+
 // closeInFlight: the host lets go of everything while a stream works, and waits first.
 func closeInFlight(out flaw) func(p *program) error {
 	return func(p *program) error {
@@ -155,8 +176,8 @@ func TestExplore(t *testing.T) {
 	for _, c := range small {
 		t.Run(c.name, func(t *testing.T) {
 			e, err := sim.Explore(sim.Exploration{}, func(rt cudart.Runtime) error { return run(rt, c.streams, c.run(none)) })
-			if err != nil || !e.Complete {
-				t.Fatalf("%v: %v", e, err)
+			if err != nil || !e.Complete || e.Runs != c.orders {
+				t.Fatalf("%v, not %d: %v", e, c.orders, err)
 			}
 			t.Log(e)
 			for _, out := range c.flaws {
@@ -316,6 +337,24 @@ func TestExploreAPollingHost(t *testing.T) {
 	t.Log(e)
 	if e, err := sim.Explore(sim.Exploration{}, polled(noWait)); !errors.Is(err, errWrong) {
 		t.Errorf("an event recorded too early is not found: %v, %v", e, err)
+	}
+}
+
+// What memory is allocated depends on what frees have run.
+func TestExploreSeesWhereMemoryIsReused(t *testing.T) {
+	again := map[bool]int{}
+	e, err := sim.Explore(sim.Exploration{}, func(rt cudart.Runtime) error {
+		return run(rt, 1, func(p *program) error {
+			a := p.words(4)
+			p.on(0, func(l *cudart.List) { l.Free(a) })
+			b := must(rt.Alloc(p.ctx, p.pool, 16, p.streams[0]))
+			p.sync(0)
+			again[a == b]++
+			return nil
+		})
+	})
+	if t.Log(e, again); err != nil || again[true] == 0 || again[false] == 0 {
+		t.Errorf("%v: %v", again, err)
 	}
 }
 
