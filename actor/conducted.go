@@ -33,16 +33,8 @@ func (c conducted) Ready(to []seam.Actor) []seam.Actor {
 	if c.t.incoming.Load() > 0 {
 		c.t.take()
 	}
-	for range c.t.ready.len() {
-		s, _ := c.t.ready.pop()
-		switch {
-		case s.dead:
-		case !s.wants(): // woken for nothing, once or twice: a turn too many is no choice
-			s.queued.Store(false)
-		default:
-			c.t.ready.push(s)
-			to = append(to, player{s})
-		}
+	for i := range c.t.ready.len() {
+		to = append(to, player{c.t.ready.at(i)})
 	}
 	return to
 }

@@ -7,7 +7,7 @@ import (
 
 // loose is the mailbox of an actor that nobody serves.
 func loose(messages int) *mailbox {
-	s := &Stream{sys: &System{}}
+	s := &Stream{}
 	s.mail = &mailbox{s: s}
 	for i := range messages {
 		s.mail.enqueue(i, false)

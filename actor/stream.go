@@ -67,7 +67,7 @@ type Stream struct {
 	tasks    queue[*request]
 	gone     bool // tasks are refused
 	asked    request
-	ended    atomic.Bool // the context has ended, or may have
+	ended    atomic.Bool // the context has ended
 }
 
 // check refuses callers that are not the actor's own code.
@@ -253,7 +253,7 @@ func (s *Stream) renew() {
 	s.mu.Lock()
 	old := s.cancel
 	s.ctx, s.cancel = ctx, cancel
-	s.ended.Store(s.sys.runner != nil) // then cause asks the context itself: see conducted
+	s.ended.Store(false)
 	s.mu.Unlock()
 	if old != nil {
 		old(nil)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"testing/synctest"
 	"time"
 
 	"github.com/gpuactor/gpuactor/actor"
@@ -27,6 +28,7 @@ func watch(k *conductor, r *run, sys *actor.System) *watchdog {
 		if w.waits() {
 			return
 		}
+		synctest.Wait() // the conductor waits elsewhere: what it has done can be looked at
 		text := k.stuck()
 		if k.serving != nil {
 			panic("actortest: " + text)

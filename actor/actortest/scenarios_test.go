@@ -22,6 +22,8 @@ var scenarios = map[string]actortest.Func{
 	"close":     closing,
 	"shared":    shared,
 	"failures":  failures,
+	"relay":     relay,
+	"cancelled": cancelled,
 }
 
 func ok(t testing.TB, err error) {
@@ -307,6 +309,74 @@ func failures(t testing.TB, sys *actor.System) {
 	}
 	if err := exits.Wait(); !errors.Is(err, actor.ErrGoexit) {
 		t.Errorf("Goexit: %v", err)
+	}
+}
+
+// relay has each actor wake an ordinary goroutine with the last thing that it does; the
+// goroutine starts the next actor, while the one before it ends.
+func relay(t testing.TB, sys *actor.System) {
+	ch := actor.NewChan[int](1)
+	var refs []*actor.Ref
+	for i := range 4 {
+		ref, err := sys.Go(fmt.Sprintf("runner-%d", i), sys.Device(0), func(s *actor.Stream) error {
+			if _, err := filled(s, uint32(i)); err != nil {
+				return err
+			}
+			return ch.Send(s, i)
+		})
+		ok(t, err)
+		refs = append(refs, ref)
+		_, err = ch.RecvCtx(t.Context())
+		ok(t, err)
+	}
+	for _, r := range refs {
+		ok(t, r.Wait(t.Context()))
+	}
+}
+
+// cancelled has the contexts of many actors of one thread end at once, by one of them,
+// as the last thing that it does. Each has work to do then.
+func cancelled(t testing.TB, sys *actor.System) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	th, err := sys.NewThread(sys.Device(0))
+	ok(t, err)
+	never, there := actor.NewChan[int](1), actor.NewChan[int](4)
+	var refs []*actor.Ref
+	start := func(name string, f func(s *actor.Stream) error) {
+		ref, err := sys.Go(name, actor.On(th), f, actor.WithContext(ctx))
+		ok(t, err)
+		refs = append(refs, ref)
+	}
+	for i := range 4 {
+		start(fmt.Sprintf("waits-%d", i), func(s *actor.Stream) error {
+			b, err := filled(s, uint32(i))
+			if err != nil {
+				return err
+			}
+			if err := there.Send(s, i); err != nil {
+				return err
+			}
+			if _, err := never.Recv(s); !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("never: %v", err)
+			}
+			if err := add(s, b, 1); err != nil {
+				return err
+			}
+			return b.Release(s)
+		})
+	}
+	start("cancels", func(s *actor.Stream) error {
+		defer cancel()
+		for range 4 {
+			if _, err := there.Recv(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, r := range refs {
+		ok(t, r.Wait(t.Context()))
 	}
 }
 
