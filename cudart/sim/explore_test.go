@@ -358,6 +358,31 @@ func TestExploreSeesWhereMemoryIsReused(t *testing.T) {
 	}
 }
 
+// A loss in the middle of another stream's command is an order like others: what it has
+// cut off is no step that could be chosen.
+func TestExploreGoesOnAfterALoss(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		lost := 0
+		e, err := sim.Explore(sim.Exploration{All: all}, func(rt cudart.Runtime) error {
+			err := run(rt, 2, func(p *program) error {
+				a, b := p.words(2), p.words(1)
+				p.on(0, func(l *cudart.List) { l.Free(b); l.CopyDtoD(a, a+4, 4) })
+				p.on(1, func(l *cudart.List) { l.CopyDtoD(b, a, 4) })
+				p.sync(0)
+				p.sync(1)
+				return nil
+			})
+			if err != nil {
+				lost++
+			}
+			return nil
+		})
+		if err != nil || !e.Complete || lost == 0 || lost == e.Runs {
+			t.Errorf("all: %v: %v, %d lost: %v", all, e, lost, err)
+		}
+	}
+}
+
 // A program that is not the same each time cannot be explored, and that is said.
 func TestExploreNoticesAProgramThatChanges(t *testing.T) {
 	times := 0

@@ -34,6 +34,9 @@ type part struct{ from, bytes uint64 }
 func (l *track) settle() (gone, moved bool) {
 	s := l.stream
 	l.held = false
+	if l.busy && s.sim.lost.Load() != nil {
+		l.end() // what a loss has cut off does not go on: nobody can choose that
+	}
 	for !l.busy {
 		it := s.head()
 		switch {
