@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestReadme runs each program of README.md as it stands there. It must print what
-// the comment at its end says.
+// TestReadme runs each program of README.md as it stands there, and each file of tests.
+// A program must print what the comment at its end says, tests must pass.
 func TestReadme(t *testing.T) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
@@ -21,26 +21,34 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := programs(string(text))
-	if len(all) != 2 {
-		t.Fatalf("README.md shows %d programs", len(all))
+	all := blocks(string(text), "package main\n")
+	tests := blocks(string(text), "package pipeline\n")
+	if len(all) != 2 || len(tests) != 1 {
+		t.Fatalf("README.md shows %d programs and %d files of tests", len(all), len(tests))
 	}
+	t.Run("tests", func(t *testing.T) {
+		t.Parallel()
+		out := output(t, goTool, "readme_test.go", tests[0], "test", "-v")
+		if !strings.Contains(out, "--- PASS: TestHandOver") {
+			t.Errorf("it was not run:\n%s", out)
+		}
+	})
 	for i, program := range all {
 		t.Run(fmt.Sprint(i+1), func(t *testing.T) {
 			t.Parallel()
-			want, ok := output(program)
+			want, ok := says(program)
 			if !ok {
 				t.Fatal("it does not say what it prints")
 			}
-			if got := printed(t, goTool, program); got != want {
+			if got := output(t, goTool, "main.go", program, "run"); got != want {
 				t.Errorf("it prints %q, and says %q", got, want)
 			}
 		})
 	}
 }
 
-// printed is what a program prints.
-func printed(t *testing.T, goTool, program string) string {
+// output is what the go command prints that is given a file, behind some arguments.
+func output(t *testing.T, goTool, name, text string, args ...string) string {
 	t.Helper()
 	// Inside the module, so that its imports are these packages; a folder with a
 	// dot is no package of ./...
@@ -49,11 +57,11 @@ func printed(t *testing.T, goTool, program string) string {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+	file := filepath.Join(dir, name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), goTool, "run", file)
+	cmd := exec.CommandContext(t.Context(), goTool, append(args, file)...)
 	if os.Getenv("GPUACTOR_RUNTIME") == "" {
 		cmd.Env = append(os.Environ(), "GPUACTOR_RUNTIME=sim")
 	}
@@ -61,13 +69,13 @@ func printed(t *testing.T, goTool, program string) string {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %s", err, &stderr)
+		t.Fatalf("%v: %s%s", err, out, &stderr)
 	}
 	return string(out)
 }
 
-// programs are the blocks of Go in a text that are whole programs.
-func programs(text string) []string {
+// blocks are the blocks of Go in a text that begin with a package's clause.
+func blocks(text, clause string) []string {
 	var list []string
 	for {
 		_, rest, found := strings.Cut(text, "```go\n")
@@ -75,15 +83,15 @@ func programs(text string) []string {
 			return list
 		}
 		block, rest, _ := strings.Cut(rest, "\n```\n")
-		if strings.HasPrefix(block, "package main\n") {
+		if strings.HasPrefix(block, clause) {
 			list = append(list, block+"\n")
 		}
 		text = rest
 	}
 }
 
-// output is what the comment at a program's end says that it prints.
-func output(program string) (string, bool) {
+// says is what the comment at a program's end says that it prints.
+func says(program string) (string, bool) {
 	_, comment, found := strings.Cut(program, "\n// Output:\n")
 	lines := strings.ReplaceAll("\n"+comment, "\n// ", "\n")
 	return strings.TrimPrefix(lines, "\n"), found
