@@ -35,13 +35,13 @@ func (e Explored) String() string {
 // Found is a run of an exploration that failed.
 type Found struct {
 	Err      error    // what the program returned
-	Schedule Schedule // makes it fail again: see Replay
+	Schedule Schedule // makes it fail again, on a machine whose clock is Replay of it
 	Trace    Trace    // what happened
 }
 
 // Error says what failed, and how to see it again.
 func (f *Found) Error() string {
-	return fmt.Sprintf("sim: %v\nby the schedule %v:\n%v", f.Err, f.Schedule, f.Trace)
+	return fmt.Sprintf("sim: %v\nby the schedule '%v' (ParseSchedule and Replay repeat it):\n%v", f.Err, f.Schedule, f.Trace)
 }
 
 // Unwrap is what the program returned.

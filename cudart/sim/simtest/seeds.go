@@ -9,14 +9,18 @@
 // A seed that fails is made a short schedule, which is printed with the command that
 // runs it again:
 //
-//	GPUACTOR_SIM_SEED=17 go test -run 'TestPipeline$'
-//	GPUACTOR_SIM_SCHEDULE='12.0=1 14.2=3' go test -run 'TestPipeline$'
+//	GPUACTOR_SIM_SEED=17 go test -run '^TestPipeline$' example.com/pipeline
+//	GPUACTOR_SIM_SCHEDULE='12.0=1 14.2=3' go test -run '^TestPipeline$' example.com/pipeline
 package simtest
 
 import (
 	"fmt"
 	"os"
+	"reflect"
+	"regexp"
+	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -83,10 +87,25 @@ func explain(t *testing.T, c sim.Config, seed uint64, a *attempt, f func(t testi
 	s := a.clock.Schedule()
 	short := sim.Shrink(s, func(clock *sim.Steps) bool { return once(t, c, clock, f).Failed() })
 	last := once(t, c, sim.Replay(short), f)
-	text := fmt.Sprintf("seed %d fails: %s=%d go test -run '%s$'\n%s", seed, EnvSeed, seed, t.Name(), a.text())
+	again := command(t, f)
+	text := fmt.Sprintf("seed %d fails:\n  %s\n\nrepeat it:\n  %s=%d %s", seed, indent(a.text()), EnvSeed, seed, again)
 	if !last.Failed() {
-		return text + "\nIt does not fail again: something but the seed decides what happens."
+		return text + "\n\nIt does not fail again: something but the seed decides what happens."
 	}
-	return fmt.Sprintf("%s\n%d of its %d choices do: %s='%v' go test -run '%s$'\n%s\n%v",
-		text, short.Len(), s.Len(), EnvSchedule, short, t.Name(), last.text(), last.clock.Trace())
+	return fmt.Sprintf("%s\n\nor a shorter one (%d choices of %d):\n  %s='%v' %s\n\nof which this is what happens:\n  %s\n%v",
+		text, short.Len(), s.Len(), EnvSchedule, short, again, indent(last.text()), last.clock.Trace())
+}
+
+func indent(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+
+// command runs the test alone, in the package that f is written in.
+func command(t *testing.T, f func(t testing.TB, rt cudart.Runtime)) string {
+	var parts []string
+	for _, p := range strings.Split(t.Name(), "/") {
+		parts = append(parts, "^"+regexp.QuoteMeta(p)+"$")
+	}
+	name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+	slash := strings.LastIndexByte(name, '/') + 1
+	dot := slash + strings.IndexByte(name[slash:], '.')
+	return fmt.Sprintf("go test -run '%s' %s", strings.Join(parts, "/"), strings.TrimSuffix(name[:dot], "_test"))
 }

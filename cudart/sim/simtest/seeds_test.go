@@ -77,7 +77,7 @@ func TestAFailingSeedIsExplained(t *testing.T) {
 		}
 		text := explain(t, sim.Config{}, seed, a, relay(false))
 		t.Log(text)
-		m := regexp.MustCompile(`(?m)^(\d+) of its (\d+) choices do: GPUACTOR_SIM_SCHEDULE='(.*)' go test -run 'TestAFailingSeedIsExplained\$'$`).FindStringSubmatch(text)
+		m := regexp.MustCompile(`(?m)^or a shorter one \((\d+) choices of (\d+)\):\n  GPUACTOR_SIM_SCHEDULE='(.*)' go test -run '\^TestAFailingSeedIsExplained\$' github.com/gpuactor/gpuactor/cudart/sim/simtest$`).FindStringSubmatch(text)
 		if m == nil || !strings.Contains(text, "GPUACTOR_SIM_SEED=") || !strings.Contains(text, "item 5") {
 			t.Fatal("it is not said how")
 		}
