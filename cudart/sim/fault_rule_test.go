@@ -413,3 +413,26 @@ func TestAPeerClaimThatIsFalse(t *testing.T) {
 	}
 	g.is(g.r.EnablePeer(g.ctx, there), 0)
 }
+
+// A kernel that waits is begun twice under the clock of chaos, and is one launch.
+func TestRulesCountAKernelThatWaitsOnce(t *testing.T) {
+	for seed := range uint64(4) {
+		g := newRig(t, Config{Clock: Chaos(seed)})
+		ended := 0
+		m := must(g.r.LoadModule(g.ctx, cudart.Image{Name: "waits", PTX: testPTX, Go: map[string]cudart.GoKernel{
+			"log": func(k *cudart.KernelCall) { k.Yield(); ended++ },
+		}}))
+		f, _, err := g.r.Function(g.ctx, m, "log")
+		g.is(err, 0)
+		Inject(g.r, KernelFault{Code: cudart.ErrAssert, When: Nth(2)})
+		for n, code := range []cudart.Code{0, cudart.ErrAssert} {
+			g.submit(g.stream, func(l *cudart.List) { l.Launch(f, one, one, 0, cudart.Arg{}) })
+			if g.is(g.r.SynchronizeStream(g.ctx, g.stream), code); ended != 1 {
+				t.Fatalf("seed %d: after launch %d, %d have ended", seed, n+1, ended)
+			}
+		}
+		g.is(g.r.SetCurrent(0), 0)
+		g.is(g.r.Close(), 0)
+		g.use(0)
+	}
+}

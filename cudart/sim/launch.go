@@ -17,6 +17,7 @@ type launch struct {
 	after  []byte // and as the kernel leaves them
 	live   bool   // it runs on the memory itself: too large, or a kernel that waits
 	ran    bool
+	asked  bool   // rules were, about this launch
 	fiber  *fiber // while a kernel that waits is suspended
 }
 
@@ -33,7 +34,7 @@ const tearMost = 4 << 20
 
 func (l *track) beginLaunch() {
 	k := &l.launch
-	k.lent, k.ran, k.live = k.lent[:0], false, false
+	k.lent, k.ran, k.live, k.asked = k.lent[:0], false, false, false
 	total := l.borrow()
 	if total > tearMost || l.stream.current.items[l.stream.at].function.waits.Load() {
 		k.live = true
@@ -192,7 +193,8 @@ func (k *launch) copyOf(p, bytes uint64) (b []byte, ok bool) {
 func (l *track) run(it *item) (done bool, lost *loss) {
 	s, k := l.stream, &l.launch
 	if k.fiber == nil {
-		if f := s.sim.faults.Load(); f != nil {
+		if f := s.sim.faults.Load(); f != nil && !k.asked {
+			k.asked = true // who waits is begun twice, and is one launch
 			if lost := f.breaks(s, it); lost != nil {
 				return true, lost
 			}
