@@ -14,13 +14,13 @@ func (c Config) explain(t *testing.T, f Func, o *Outcome) string {
 	t.Helper()
 	env := fmt.Sprintf("%s=%d", SeedEnv, o.Seed)
 	text := fmt.Sprintf("%v\n\nrepeat it:\n  %s %s", o, env, command(t, f))
-	short := c.shrink(t, f, o)
+	short := c.shrink(t, f, o.Schedule)
 	if short == nil {
-		return text
+		return text + "\n\nIts choices alone do not fail again: something else decides what happens."
 	}
-	again := c.run(t, f, chosen{seed: o.Seed, schedule: short.Schedule, verbose: true})
+	again := c.run(t, f, chosen{schedule: *short, verbose: true})
 	return fmt.Sprintf("%s\n\nor a shorter one (%d choices of %d):\n  %s %s='%v' %s\n\nof which this is what happens:\n%s",
-		text, short.Schedule.Len(), o.Schedule.Len(), env, ScheduleEnv, short.Schedule, command(t, f), again.trace())
+		text, short.Len(), o.Schedule.Len(), env, ScheduleEnv, short, command(t, f), again.trace())
 }
 
 // command runs the test alone.

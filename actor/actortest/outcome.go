@@ -102,7 +102,12 @@ func (k *conductor) passed(d time.Duration) {
 		return // how often the conductor is woken for nothing is no part of the order
 	}
 	k.notes.hash = mix(k.notes.hash, uint64(d))
-	if k.verbose {
-		k.notes.lines = append(k.notes.lines, fmt.Sprintf("%v pass", d))
+	if !k.verbose {
+		return
 	}
+	text := fmt.Sprintf("%v pass", d)
+	if d >= forever {
+		text = "nothing can happen any more, and all actors are stopped"
+	}
+	k.notes.lines = append(k.notes.lines, text)
 }

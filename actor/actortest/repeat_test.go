@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpuactor/gpuactor/actor"
 	"github.com/gpuactor/gpuactor/actor/actortest"
 )
 
@@ -20,7 +21,29 @@ func TestToFail(t *testing.T) {
 	})
 }
 
-// child runs TestToFail, with more of an environment.
+// TestToBlock panics in a child of TestWhoBlocksOutsideIsNamed alone.
+func TestToBlock(t *testing.T) {
+	if os.Getenv("ACTORTEST_CHILD") == "" {
+		t.Skip("only for TestWhoBlocksOutsideIsNamed")
+	}
+	actortest.Run(t, 0, func(t testing.TB, sys *actor.System) {
+		never := make(chan int)
+		g := sys.Group(t.Context())
+		g.Go("stubborn", sys.Device(0), func(*actor.Stream) error {
+			<-never
+			return nil
+		})
+		_ = g.Wait()
+	})
+}
+
+func TestWhoBlocksOutsideIsNamed(t *testing.T) {
+	if out := child(t, []string{"-test.run", "^TestToBlock$"}); !strings.Contains(out, `"stubborn" blocks outside the library`) {
+		t.Error(out)
+	}
+}
+
+// child runs a test that fails, with more of an environment.
 func child(t *testing.T, args []string, env ...string) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)

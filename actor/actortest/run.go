@@ -115,7 +115,8 @@ func (c Config) Replay(t *testing.T, s Schedule, f Func) *Outcome {
 // chosen is how a run is chosen.
 type chosen struct {
 	seed     uint64
-	schedule Schedule // empty: the seed chooses
+	schedule Schedule   // empty: the seed chooses
+	clock    *sim.Steps // nil: the schedule's, or the seed's
 	verbose  bool
 }
 
@@ -138,6 +139,9 @@ func (r *run) do(c Config, f Func, how chosen) {
 	clock, picks := sim.Chaos(how.seed), picker(newDice(how.seed))
 	if !how.schedule.Empty() {
 		clock, picks = sim.Replay(how.schedule.device), how.schedule
+	}
+	if how.clock != nil {
+		clock = how.clock
 	}
 	c.Machine.Clock = clock
 	machine := sim.New(c.Machine)
