@@ -58,8 +58,15 @@ func (a agenda) first() int64 {
 	return a[0].at
 }
 
-// happens puts a stream into the agenda, or moves it there.
+// endOfTime is 146 years. What takes longer ends then, and what comes behind it.
+const endOfTime = 1 << 62
+
+// happens puts a stream into the agenda, or moves it there. A sum of two times, neither
+// behind the end, is negative where it is too large.
 func (v *virtual) happens(c *course, t int64) {
+	if t < 0 || t > endOfTime {
+		t = endOfTime
+	}
 	c.at = t
 	if c.place == 0 {
 		v.agenda = append(v.agenda, c)

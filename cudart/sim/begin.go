@@ -70,7 +70,8 @@ func (v *virtual) beginKernel(c *course, f *function, cmd *cudart.Command, t int
 	}
 	if v.sim.faults.Load() != nil {
 		factor, extra := v.sim.slowness(f.name)
-		d, bytes = time.Duration(factor*float64(d))+extra, uint64(factor*float64(bytes))
+		d = time.Duration(min(factor*float64(d), endOfTime)) + extra
+		bytes = uint64(min(factor*float64(bytes), mostBytes))
 	}
 	v.takes(c, t, d, bytes, &c.gpu.work, &c.gpu.memory)
 }
@@ -112,7 +113,7 @@ func (v *virtual) takes(c *course, t int64, d time.Duration, bytes uint64, pipes
 }
 
 // mostBytes is what a flow can count; more takes no longer.
-const mostBytes = 1<<(63-unitBits) - 1
+const mostBytes = 1<<(62-unitBits) - 1
 
 // giveBack passes on what a command held to the first that waits for it.
 func (v *virtual) giveBack(c *course, t int64) {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -257,6 +258,8 @@ func TestRulesThatMakeNoSense(t *testing.T) {
 		KernelFault{Code: cudart.ErrAssert, Hangs: true},
 		KernelFault{Code: cudart.ErrInvalidValue},
 		KernelFault{Slower: 0.5},
+		KernelFault{Slower: math.NaN()},
+		KernelFault{Slower: math.Inf(1)},
 		MemoryFault{Of: Any, Bytes: 1},
 		MemoryFault{Of: 0},
 		DeviceFault{Device: 2},

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/gpuactor/gpuactor/cudart"
@@ -33,8 +34,8 @@ func (f KernelFault) check(int) error {
 		return fmt.Errorf("%v is not sticky: refuse the launch, by a CallFault", f.Code)
 	case f.Code != 0 && (f.Hangs || slow), f.Hangs && slow, f.Code == 0 && !f.Hangs && !slow:
 		return errors.New("it does not say one of Code, Hangs, and Slower or Extra")
-	case f.Slower != 0 && f.Slower < 1 || f.Extra < 0:
-		return errors.New("faster is no fault")
+	case f.Slower != 0 && !(f.Slower >= 1) || math.IsInf(f.Slower, 1) || f.Extra < 0:
+		return errors.New("slower by a number that is none, or faster")
 	}
 	return nil
 }

@@ -98,13 +98,23 @@ func (t *Topology) check() {
 	if t.HostMemory < 0 || t.HostMemory >= len(t.Links) {
 		fail("the host's memory is no link")
 	}
+	h := &t.Host
+	for _, d := range [...]time.Duration{
+		h.Launch, h.LaunchGraph, h.Copy, h.Peer, h.PeerInto, h.Fill, h.Record, h.RecordTimed, h.Wait, h.Free, h.Alloc,
+		h.Query, h.Synchronize, h.SetCurrent, h.Locked, h.Contended, t.Start, t.Hop, t.Wake,
+	} {
+		if d < 0 {
+			fail("something takes %v", d)
+		}
+	}
 	for _, l := range t.Links {
 		if l.Bandwidth <= 0 || l.Latency < 0 {
 			fail("link %s: %d bytes a second, %v", l.Name, l.Bandwidth, l.Latency)
 		}
 	}
 	for i, g := range t.GPUs {
-		if g.Memory == 0 || g.Memory > maxMemory || g.CopyEngines <= 0 || g.Queues <= 0 || g.Kernels <= 0 || g.Throughput <= 0 || g.Bandwidth <= 0 {
+		if g.Memory == 0 || g.Memory > maxMemory || g.CopyEngines <= 0 || g.Queues <= 0 || g.Kernels <= 0 || g.Throughput <= 0 || g.Bandwidth <= 0 ||
+			g.KernelOverhead < 0 || g.CopyOverhead < 0 {
 			fail("device %d: %+v", i, g)
 		}
 		for _, way := range [][]int{g.FromHost, g.ToHost, g.Out, g.In} {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -441,4 +442,52 @@ func TestUnknownPresetPanics(t *testing.T) {
 		}
 	}()
 	Preset("dgx")
+}
+
+// What takes longer than there is time ends at the end of time, and not before it began.
+func TestTimeDoesNotRunOver(t *testing.T) {
+	g := newTimed(t, plain(1), 3)
+	p := g.alloc(1 << 20)
+	g.is(g.r.SynchronizeStream(g.ctx, g.stream), 0)
+	g.give(0, "stated", func(l *cudart.List) { g.takes(l, 10); g.takes(l, math.MaxInt64); g.takes(l, 10) })
+	g.give(1, "spent", func(l *cudart.List) {
+		g.takes(l, 10)
+		l.Launch(g.kernel["spends"], one, one, 0, cudart.Arg{Slot: math.MaxInt64})
+	})
+	Inject(g.r, KernelFault{Name: "reads", Slower: 1e300})
+	g.give(2, "slow", func(l *cudart.List) {
+		l.Launch(g.kernel["reads"], one, one, 0, cudart.Arg{Slot: uint64(p), Bytes: 1 << 20, Access: cudart.In})
+	})
+	for i := range g.streams {
+		g.is(g.r.SynchronizeStream(g.ctx, g.streams[i]), 0)
+	}
+	for name, e := range g.ends {
+		if d := must(g.r.Elapsed(g.base, e)); d < 30*time.Minute {
+			t.Errorf("%s has ended after %v", name, d)
+		}
+	}
+}
+
+// A topology in which something takes less than no time is none.
+func TestNegativeTimesPanic(t *testing.T) {
+	for i, spoil := range []func(*Topology){
+		func(t *Topology) { t.Hop = -1 },
+		func(t *Topology) { t.Start = -1 },
+		func(t *Topology) { t.Wake = -1 },
+		func(t *Topology) { t.Host.Launch = -1 },
+		func(t *Topology) { t.Host.Contended = -1 },
+		func(t *Topology) { t.GPUs[0].KernelOverhead = -1 },
+		func(t *Topology) { t.GPUs[0].CopyOverhead = -1 },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("topology %d was taken", i)
+				}
+			}()
+			top := plain(1)
+			spoil(top)
+			New(Config{Topology: top})
+		}()
+	}
 }
