@@ -8,7 +8,8 @@ import (
 
 // Close stops all actors, waits for them until ctx ends, and frees everything. Where
 // some are still running then, nothing is freed, and a [*CloseError] names them; a
-// later Close goes on. A second Close does nothing.
+// later Close goes on. A second Close does nothing. What the GPU was given is waited for
+// whatever ctx says: behind a kernel that never ends Close does not return.
 func (sys *System) Close(ctx context.Context) error {
 	sys.mu.Lock()
 	sys.closing = true

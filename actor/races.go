@@ -21,7 +21,7 @@ func (c *config) looksForRaces() (bool, error) {
 	case v == "":
 		return false, nil
 	case v != check.Value:
-		return false, fmt.Errorf("actor: %s=%q: it may be %s", check.Env, v, check.Value)
+		return false, fmt.Errorf("actor: %s=%q: it is unset, or %s", check.Env, v, check.Value)
 	}
 	_, already := c.runtime.(*check.Checker)
 	return !already, nil

@@ -99,7 +99,7 @@ func race(t *testing.T, sys *System) {
 
 func TestAnUnknownCheckIsRefused(t *testing.T) {
 	t.Setenv(check.Env, "races")
-	if _, err := NewSystem(WithRuntime("sim")); err == nil || !strings.Contains(err.Error(), `GPUACTOR_CHECK="races": it may be race`) {
+	if _, err := NewSystem(WithRuntime("sim")); err == nil || !strings.Contains(err.Error(), `GPUACTOR_CHECK="races": it is unset, or race`) {
 		t.Errorf("NewSystem: %v", err)
 	}
 }

@@ -44,12 +44,13 @@ type report struct {
 func command(args []string, stdout, stderr io.Writer) (status int) {
 	flags := flag.NewFlagSet("programs", flag.ContinueOnError)
 	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprintln(stderr, "usage: programs [-json] FILE…"); flags.PrintDefaults() }
 	asData := flags.Bool("json", false, "only the objects; what programs expect is left out of account")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() == 0 {
-		fmt.Fprintln(stderr, "usage: programs [-json] FILE…")
+		flags.Usage()
 		return 2
 	}
 	var all []*program.Program
