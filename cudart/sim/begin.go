@@ -63,7 +63,7 @@ func (v *virtual) admit(c *course, ticket uint64, t int64) bool {
 }
 
 func (v *virtual) beginKernel(c *course, f *function, cmd *cudart.Command, t int64) {
-	d, stated := v.kernelTime(c.s, f, cmd)
+	d, stated := v.kernelTime(c, f, cmd)
 	bytes := uint64(0)
 	if !stated {
 		d, bytes = c.gpu.KernelOverhead, traffic(cmd)

@@ -53,7 +53,7 @@ type virtual struct {
 	thread func() int // number of the calling thread
 	work   func()     // loop: bound once, since binding allocates
 
-	mu      sync.Mutex // a leaf, but for the kernels' cost functions: they resolve memory
+	mu      sync.Mutex // a leaf
 	changed sync.Cond  // something that a host thread waits for
 	agenda  agenda
 	fresh   []*course // made ready, and not looked at yet
@@ -235,6 +235,10 @@ func (v *virtual) end(c *course, t int64) {
 
 // step does the next command of a stream, a kernel on a coroutine.
 func (v *virtual) step(c *course) (done, yielded bool) {
+	if c.trap != nil {
+		v.sim.lose(c.trap)
+		c.trap = nil
+	}
 	if c.s.current.items[c.s.at].op != cudart.OpLaunch {
 		return c.s.step(), false
 	}

@@ -122,14 +122,33 @@ func (v *virtual) costOf(s *stream, c *cudart.Command) (d time.Duration, locks b
 	return k.Copy, true
 }
 
-// kernelTime is what a kernel takes by its own statement.
-func (v *virtual) kernelTime(s *stream, f *function, c *cudart.Command) (d time.Duration, stated bool) {
+// kernelTime is what a kernel takes by its own statement. It opens mu for that, as
+// lookOn does. A statement that panics is a trap of the kernel, which runs into it.
+func (v *virtual) kernelTime(c *course, f *function, cmd *cudart.Command) (d time.Duration, stated bool) {
 	if f.cost == nil {
 		return 0, false
 	}
-	defer s.resolver.release()
-	s.call.Bind(*c, &s.resolver)
-	return max(f.cost(&s.call), 0), true
+	s := c.s
+	v.busy = c
+	v.mu.Unlock()
+	returned := false
+	defer func() {
+		s.resolver.release()
+		if !returned { // runtime.Goexit goes on behind this, and finds mu open: see loop
+			at := faultSite()
+			p := recover()
+			c.trap = faultOf(f.name, p, at)
+			if p == nil {
+				return
+			}
+		}
+		v.mu.Lock()
+		v.busy = nil
+	}()
+	s.call.Bind(*cmd, &s.resolver)
+	d = max(f.cost(&s.call), 0)
+	returned = true
+	return d, true
 }
 
 // traffic is what a kernel reads and writes by its arguments, in bytes.

@@ -51,6 +51,7 @@ type course struct {
 	holds  holding
 	held   bool // at a wait
 	kernel *runner
+	trap   *loss // of its launch, before that runs: nil mostly
 	waits  []*hostWait
 }
 

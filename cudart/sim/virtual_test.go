@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -489,5 +490,41 @@ func TestNegativeTimesPanic(t *testing.T) {
 			spoil(top)
 			New(Config{Topology: top})
 		}()
+	}
+}
+
+// A kernel's statement of what it takes may call the runtime, and end in any way: then the kernel traps.
+func TestWhatAStatementOfCostMayDo(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		cost func(g *timed, k *cudart.KernelCall) time.Duration
+		code cudart.Code
+	}{
+		{"ask for the time", func(g *timed, _ *cudart.KernelCall) time.Duration { return g.r.Now() + 1 }, 0},
+		{"read freed memory", func(_ *timed, k *cudart.KernelCall) time.Duration { return time.Duration(len(k.Bytes(0))) }, cudart.ErrIllegalAddress},
+		{"panic", func(*timed, *cudart.KernelCall) time.Duration { panic("as told") }, cudart.ErrLaunchFailed},
+		{"Goexit", func(*timed, *cudart.KernelCall) time.Duration { runtime.Goexit(); return 0 }, cudart.ErrLaunchFailed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newTimed(t, plain(1), 2)
+			ran, idle := 0, func(*cudart.KernelCall) {}
+			m := must(g.r.LoadModule(g.ctx, cudart.Image{
+				Name: "costs", PTX: virtualPTX,
+				Go:   map[string]cudart.GoKernel{"reads": func(*cudart.KernelCall) { ran++ }, "takes": idle, "spends": idle},
+				Cost: map[string]func(*cudart.KernelCall) time.Duration{"reads": func(k *cudart.KernelCall) time.Duration { return c.cost(g, k) }},
+			}))
+			f, _, err := g.r.Function(g.ctx, m, "reads")
+			g.is(err, 0)
+			p := g.alloc(64)
+			g.submit(g.stream, func(l *cudart.List) {
+				l.Free(p)
+				l.Launch(f, one, one, 0, cudart.Arg{Slot: uint64(p), Bytes: 64, Access: cudart.In})
+				g.takes(l, 1)
+			})
+			g.within("the kernel", func() { v, s := g.r.virtual, g.of(g.stream); v.await(s, s.submitted) })
+			if g.is(g.r.SynchronizeStream(g.ctx, g.stream), c.code); (ran > 0) != (c.code == 0) {
+				t.Errorf("the kernel ran %d times", ran)
+			}
+		})
 	}
 }
