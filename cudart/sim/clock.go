@@ -43,15 +43,15 @@ func Chaos(seed uint64) *Steps { return newSteps(newDice(seed)) }
 //	GPUACTOR_SIM_CHAOS=17 go test ./...
 const EnvChaos = "GPUACTOR_SIM_CHAOS"
 
-func clockOf(seed string) Clock {
+func clockOf(seed string) (Clock, error) {
 	if seed == "" {
-		return nil
+		return nil, nil
 	}
 	n, err := strconv.ParseUint(seed, 10, 64)
 	if err != nil {
-		panic(fmt.Sprintf("sim: %s=%s is no seed", EnvChaos, seed))
+		return nil, fmt.Errorf("sim: %s=%q is no seed: it is a number from 0", EnvChaos, seed)
 	}
-	return Chaos(n)
+	return Chaos(n), nil
 }
 
 // Replay is a clock that makes the choices of a schedule, and where that says

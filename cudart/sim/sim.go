@@ -91,7 +91,15 @@ type Config struct {
 const maxDevices = 1024
 
 func init() {
-	cudart.Register("sim", func() (cudart.Runtime, error) { return New(Config{}), nil })
+	cudart.Register("sim", open)
+}
+
+// open is New for a program that has its runtime from the environment.
+func open() (cudart.Runtime, error) {
+	if _, err := clockOf(os.Getenv(EnvChaos)); err != nil {
+		return nil, err
+	}
+	return New(Config{}), nil
 }
 
 // New makes a simulated machine. Each one is apart from all others: handles and
@@ -122,7 +130,10 @@ func New(c Config) cudart.Runtime {
 		r.topology = like(c)
 	}
 	if c.Clock == nil {
-		c.Clock = clockOf(os.Getenv(EnvChaos))
+		var err error
+		if c.Clock, err = clockOf(os.Getenv(EnvChaos)); err != nil {
+			panic(err.Error())
+		}
 	}
 	if c.Clock == nil {
 		r.exec = &goroutines{realTime: realTime{time.Now()}, idle: make(chan struct{}, 1)}
