@@ -1,6 +1,7 @@
 package actortest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -33,8 +34,7 @@ func (r *run) call(f Func, sys *actor.System) {
 		defer close(done)
 		defer r.cleanUp()
 		defer cancel()
-		defer r.survive()
-		f(&tb{TB: r.outer, r: r}, sys)
+		r.survive(func() { f(&tb{TB: r.outer, r: r}, sys) })
 	}()
 	<-done
 }
@@ -51,15 +51,30 @@ func (r *run) cleanUp() {
 	r.cleanup = r.cleanup[:n-1]
 	r.mu.Unlock()
 	defer r.cleanUp()
-	defer r.survive()
-	f()
+	r.survive(f)
 }
 
-// survive makes a panic a failure.
-func (r *run) survive() {
-	if v := recover(); v != nil {
-		r.fail(fmt.Sprintf("panic: %v\n%s", v, debug.Stack()))
-	}
+// survive calls f, and makes a failure of every end but its return, and what FailNow and
+// SkipNow are.
+func (r *run) survive(f func()) {
+	returned := false
+	defer func() {
+		switch v := recover(); {
+		case v != nil:
+			r.fail(fmt.Sprintf("panic: %v\n%s", v, debug.Stack()))
+		case !returned && !r.ended():
+			r.fail("actortest: runtime.Goexit was called, or FailNow of another test than the seed's")
+		}
+	}()
+	f()
+	returned = true
+}
+
+// ended reports whether FailNow or SkipNow may have ended the test.
+func (r *run) ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out.failed || r.out.skipped != ""
 }
 
 func (r *run) fail(text string) {
@@ -126,7 +141,7 @@ func (t *tb) SkipNow()                    { t.skip("skipped") }
 
 func (t *tb) skip(why string) {
 	t.r.mu.Lock()
-	t.r.out.skipped = why
+	t.r.out.skipped = cmp.Or(why, "skipped")
 	t.r.mu.Unlock()
 	runtime.Goexit()
 }

@@ -31,8 +31,7 @@ func (a *attempt) run(f func()) {
 		runtime.LockOSThread()
 		defer close(done)
 		defer a.cleanUp()
-		defer a.caught()
-		f()
+		a.do(f)
 	}()
 	<-done
 }
@@ -49,15 +48,23 @@ func (a *attempt) cleanUp() {
 	a.cleanup = a.cleanup[:n-1]
 	a.mu.Unlock()
 	defer a.cleanUp()
-	defer a.caught()
-	last()
+	a.do(last)
 }
 
-// caught makes a panic a failure.
-func (a *attempt) caught() {
-	if p := recover(); p != nil {
-		a.Errorf("panic: %v\n%s", p, debug.Stack())
-	}
+// do calls f, and makes a failure of every end but its return, and what FailNow and
+// SkipNow are.
+func (a *attempt) do(f func()) {
+	returned := false
+	defer func() {
+		switch p := recover(); {
+		case p != nil:
+			a.Errorf("panic: %v\n%s", p, debug.Stack())
+		case !returned && !a.Failed() && !a.Skipped():
+			a.Errorf("simtest: runtime.Goexit was called, or FailNow of another test than the seed's")
+		}
+	}()
+	f()
+	returned = true
 }
 
 // report makes what happened the test's.

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -115,5 +116,9 @@ func TestARunEndsAsATestDoes(t *testing.T) {
 	a := &attempt{TB: t}
 	if a.run(func() { a.Skip("so") }); !a.Skipped() || a.Failed() {
 		t.Error("not skipped")
+	}
+	a = &attempt{TB: t}
+	if a.run(runtime.Goexit); !a.Failed() { // as by FailNow of a test around it
+		t.Error("one that does not return passes")
 	}
 }
