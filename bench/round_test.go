@@ -42,6 +42,9 @@ func TestEveryRound(t *testing.T) {
 // No benchmark gains by leaving out an edge: the race checker finds nothing in any of
 // them.
 func TestNoRoundHasARace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs every round once more")
+	}
 	r := quickRig(t)
 	r.races = check.To(t)
 	for _, c := range Rounds() {
