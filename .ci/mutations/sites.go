@@ -31,6 +31,8 @@ const (
 	asTrue      = "(mutOn(%d) || %s)"                      // true
 	asFalse     = "!mutOn(%d) && (%s)"                     // false
 	asZeroPoint = "mutPoint(%d, %s)"                       // the point of nothing
+	asDone      = "mutDone(%d, func() (bool, error) { return %s })"
+	asNothing   = "mutDo(%d, func() { %s })"
 )
 
 // calls are the functions that protect by being called, by name.
@@ -42,6 +44,8 @@ var calls = map[string]struct{ kind, form string }{
 	"Known":       {"readiness", asTrue},
 	"CanGive":     {"ownership", asError},
 	"check":       {"thread", asError},
+	"Uses":        {"ownership", asError},
+	"Touched":     {"record", asNothing},
 }
 
 // refusals are the functions and types that make the errors of checks: a condition
@@ -153,13 +157,9 @@ func (f *finder) look(n ast.Node) {
 		if kind := f.refuses(n.Body); kind != "" && !errorTest(n.Cond) {
 			f.add(n.Cond, kind, "if "+f.text(n.Cond), asFalse)
 		}
-	case *ast.CaseClause:
-		if kind := f.refuses(&ast.BlockStmt{List: n.Body}); kind != "" {
-			for _, c := range n.List {
-				if _, ok := c.(*ast.BinaryExpr); ok {
-					f.add(c, kind, "case "+f.text(c), asFalse)
-				}
-			}
+	case *ast.SwitchStmt:
+		if n.Tag == nil { // else a case is a value, and no condition
+			f.cases(n.Body.List)
 		}
 	case *ast.KeyValueExpr:
 		if k, ok := n.Key.(*ast.Ident); ok && k.Name == "After" {
@@ -167,6 +167,18 @@ func (f *finder) look(n ast.Node) {
 				for _, e := range lit.Elts {
 					f.add(e, "wait", "After: "+f.text(e), asZeroPoint)
 				}
+			}
+		}
+	}
+}
+
+// cases looks at the cases of a switch.
+func (f *finder) cases(list []ast.Stmt) {
+	for _, s := range list {
+		clause := s.(*ast.CaseClause)
+		if kind := f.refuses(&ast.BlockStmt{List: clause.Body}); kind != "" {
+			for _, c := range clause.List {
+				f.add(c, kind, "case "+f.text(c), asFalse)
 			}
 		}
 	}
@@ -187,8 +199,12 @@ func (f *finder) call(c *ast.CallExpr) {
 		return
 	}
 	switch callee {
-	case "Flush":
-		if sel, ok := c.Fun.(*ast.SelectorExpr); ok && len(c.Args) == 1 && f.text(c.Args[0]) != "false" {
+	case "Done":
+		if len(c.Args) == 1 && f.text(c.Args[0]) == "nil" { // a goroutine looks, and has no stream that waits behind it
+			f.add(c, "readiness", f.text(c), asDone)
+		}
+	case "Flush": // without a mark it is a matter of speed, but where the stream is lent
+		if sel, ok := c.Fun.(*ast.SelectorExpr); ok && len(c.Args) == 1 && (f.text(c.Args[0]) != "false" || f.in == "Stream.Raw") {
 			f.add(c, "record", f.text(c), "mutFlush(%d, "+f.text(sel.X)+", "+f.text(c.Args[0])+")%.0s")
 		}
 	case "Give", "Release", "end", "Pulled":

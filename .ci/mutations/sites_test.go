@@ -30,8 +30,24 @@ func (h Handle) take(o *Owner, p device.Point) error {
 	switch {
 	case h.x.dev != nil:
 		return ErrNoStream
+	case h.stale(w):
+		return h.x.ownership(w)
 	case tidy:
 		return nil
+	}
+	switch w.state() {
+	case free:
+		return h.x.ownership(w)
+	}
+	if err := s.cuda.Uses(id, args...); err != nil {
+		return err
+	}
+	s.cuda.Touched()
+	if done, err := h.x.point.Done(nil); done || err != nil {
+		return err
+	}
+	if done, err := h.x.point.Done(o.Device()); done || err != nil {
+		return err
 	}
 	if err := s.check(); err != nil {
 		return err
@@ -66,6 +82,10 @@ func (h Handle) take(o *Owner, p device.Point) error {
 		"readiness ready.Known()",
 		"ownership if w != word(1)",
 		"ownership case h.x.dev != nil",
+		"ownership case h.stale(w)",
+		"ownership s.cuda.Uses(id, args...)",
+		"record s.cuda.Touched()",
+		"readiness h.x.point.Done(nil)",
 		"thread s.check()",
 		"record o.Stream.Flush(mark)",
 		"wait After: src.After",
@@ -92,14 +112,20 @@ func (h Handle) take(o *Owner, p device.Point) error {
 		"if !mutOn(1) && (w.gen() != h.gen || !(mutOn(2) || ready.Known())) {",
 		"; !mutOn(3) && (w != word(1)) {",
 		"case !mutOn(4) && (h.x.dev != nil):",
-		"err := mutErr(5, func() error { return s.check() }); err",
+		"case !mutOn(5) && (h.stale(w)):",
+		"err := mutErr(6, func() error { return s.cuda.Uses(id, args...) }); err",
+		"\tmutDo(7, func() { s.cuda.Touched() })\n",
+		"err := mutDone(8, func() (bool, error) { return h.x.point.Done(nil) }); done",
+		"h.x.point.Done(o.Device()); done",
+		"case free:",
+		"err := mutErr(9, func() error { return s.check() }); err",
 		"err := c.check(); err",
-		"mutFlush(6, o.Stream, mark)",
+		"mutFlush(10, o.Stream, mark)",
 		"Flush(false)",
-		"{mutPoint(7, src.After), mutPoint(8, ready)}",
+		"{mutPoint(11, src.After), mutPoint(12, ready)}",
 		"Give(nil, hs, p)",
-		"Give(o, hs, mutPoint(9, p))",
-		`return mutErr(10, func() error { return o.Stream.WaitFor(h.x.point, "hand-off") })`,
+		"Give(o, hs, mutPoint(13, p))",
+		`return mutErr(14, func() error { return o.Stream.WaitFor(h.x.point, "hand-off") })`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -45,7 +45,20 @@ func mutFlush(n int, s *device.Stream, mark bool) (device.Point, error) {
 	return s.Flush(mark)
 }
 
-var _, _, _, _ = mutOn, mutErr, mutPoint, mutFlush
+func mutDone(n int, f func() (bool, error)) (bool, error) {
+	if mutOn(n) {
+		return true, nil
+	}
+	return f()
+}
+
+func mutDo(n int, f func()) {
+	if !mutOn(n) {
+		f()
+	}
+}
+
+var _, _, _, _, _, _ = mutOn, mutErr, mutPoint, mutFlush, mutDone, mutDo
 `
 
 // overlay writes into dir a copy of every file with sites, in which site i is switched

@@ -38,6 +38,7 @@ var programs = []struct {
 	{"budget", budget, 20, 8 * n},
 	{"synchronised", synchronised, 40, 0},
 	{"slices", slices3, 2, 0},
+	{"raw", raw, 40, 0},
 }
 
 // settle gives everybody else the time to do what they can.
