@@ -335,6 +335,63 @@ func TestForgetsAContext(t *testing.T) {
 	}
 }
 
+// TestPinnedMemoryGoesWithItsContext: it is freed there, and forgotten in the end.
+func TestPinnedMemoryGoesWithItsContext(t *testing.T) {
+	r := newRig(t)
+	q := r.stream(0, "q")
+	x := q.alloc(64)
+	for i := range 5000 {
+		ctx, err := r.CreateContext(0)
+		r.ok(err)
+		r.ok(r.SetCurrent(ctx))
+		p, err := r.AllocHost(ctx, 64)
+		r.ok(err)
+		r.ok(r.SetCurrent(r.ctx[0]))
+		if i == 0 {
+			q.do(func(l *cudart.List) { l.CopyDtoH(p, x, 64) }) // 2
+			q.sync()                                            // 3
+			r.line++
+			r.ok(r.DestroyContext(ctx)) // 4
+			r.line++
+			r.HostAccess(p, 8, false) // 5
+			continue
+		}
+		r.ok(r.DestroyContext(ctx))
+	}
+	r.want("use-after-free 4 5")
+	if n := r.Remembered(); n > 2*1024+100 {
+		t.Errorf("%d handles and ranges are remembered", n)
+	}
+}
+
+// TestAContextThatWaitsHoldsNobodyUp: the end of a context waits for its work, which may
+// wait for what another thread does.
+func TestAContextThatWaitsHoldsNobodyUp(t *testing.T) {
+	var c *check.Checker
+	rt := &endsLate{Runtime: sim.New(sim.Config{})}
+	c = check.New(rt, check.Options{})
+	rt.do = func() {
+		other := make(chan int)
+		go func() { other <- c.Count() }()
+		<-other
+	}
+	ctx, err := c.CreateContext(0)
+	if err = errors.Join(err, c.DestroyContext(ctx), c.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// endsLate is a runtime in which something else goes on while a context ends.
+type endsLate struct {
+	cudart.Runtime
+	do func()
+}
+
+func (m *endsLate) DestroyContext(ctx cudart.Context) error {
+	m.do()
+	return m.Runtime.DestroyContext(ctx)
+}
+
 // meanwhile is a runtime in which something else goes on while the host waits.
 type meanwhile struct {
 	cudart.Runtime

@@ -26,7 +26,7 @@ type stream struct {
 // function is a kernel, and the context that it was loaded in.
 type function struct {
 	name string
-	ctx  cudart.Context
+	ctx  *context
 }
 
 // context is the context of a handle; one that is not known is adopted.
@@ -67,7 +67,7 @@ func (c *Checker) ReleasePrimary(device int) error {
 	h := c.primaries[device]
 	if x := c.contexts[h]; x != nil && err == nil {
 		if x.retains--; x.retains == 0 {
-			c.forget(h)
+			c.forget(h, x)
 		}
 	}
 	return err
@@ -87,22 +87,28 @@ func (c *Checker) CreateContext(device int) (cudart.Context, error) {
 // DestroyContext is part of [cudart.Runtime].
 func (c *Checker) DestroyContext(ctx cudart.Context) error {
 	c.mu.Lock()
+	x := c.contexts[ctx]
+	c.mu.Unlock()
+	err := c.Runtime.DestroyContext(ctx) // waits for the context's work
+	c.mu.Lock()
 	defer c.unlock()
-	err := c.Runtime.DestroyContext(ctx)
-	if err == nil {
-		c.forget(ctx)
+	if err == nil && x != nil {
+		c.forget(ctx, x)
 	}
 	return err
 }
 
-// forget forgets a context that is no more, with what was made in it. Its work is over.
-func (c *Checker) forget(h cudart.Context) {
-	x := c.contexts[h]
-	if x == nil {
-		return
-	}
+// forget forgets a context that is no more, with what was made in it: the handle may be
+// another one's by now. Its work is over, and its pinned memory is freed.
+func (c *Checker) forget(h cudart.Context, x *context) {
 	x.c.Now().Passed()
-	delete(c.contexts, h)
+	for _, r := range c.space.pinnedOf(x) {
+		c.e.Host(c.note("end of the context"), r.b.All(order.Free))
+		c.space.drop(r.from, r.b)
+	}
+	if c.contexts[h] == x {
+		delete(c.contexts, h)
+	}
 	for k, s := range c.streams {
 		if s.s.Context() == x.c {
 			delete(c.streams, k)
@@ -114,7 +120,7 @@ func (c *Checker) forget(h cudart.Context) {
 		}
 	}
 	for k, f := range c.functions {
-		if f.ctx == h {
+		if f.ctx == x {
 			delete(c.functions, k)
 		}
 	}
@@ -149,7 +155,7 @@ func (c *Checker) Function(ctx cudart.Context, m cudart.Module, name string) (cu
 	defer c.unlock()
 	f, info, err := c.Runtime.Function(ctx, m, name)
 	if err == nil {
-		c.functions[f] = function{name, ctx}
+		c.functions[f] = function{name, c.context(ctx)}
 	}
 	return f, info, err
 }

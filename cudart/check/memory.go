@@ -14,7 +14,7 @@ func (c *Checker) Alloc(ctx cudart.Context, p cudart.Pool, bytes uint64, s cudar
 	defer c.unlock()
 	at, err := c.Runtime.Alloc(ctx, p, bytes, s)
 	if err == nil {
-		c.space.put(uint64(at), c.e.Alloc(c.stream(ctx, s).s, c.note("alloc"), fmt.Sprintf("%d bytes at %#x", bytes, uint64(at)), bytes))
+		c.space.put(uint64(at), c.e.Alloc(c.stream(ctx, s).s, c.note("alloc"), fmt.Sprintf("%d bytes at %#x", bytes, uint64(at)), bytes), nil)
 	}
 	return at, err
 }
@@ -25,7 +25,7 @@ func (c *Checker) AllocHost(ctx cudart.Context, bytes uint64) (unsafe.Pointer, e
 	defer c.unlock()
 	p, err := c.Runtime.AllocHost(ctx, bytes)
 	if err == nil {
-		c.space.put(address(p), c.e.NewBuffer(fmt.Sprintf("%d pinned bytes at %#x", bytes, address(p)), bytes))
+		c.space.put(address(p), c.e.NewBuffer(fmt.Sprintf("%d pinned bytes at %#x", bytes, address(p)), bytes), c.context(ctx))
 	}
 	return p, err
 }

@@ -10,6 +10,7 @@ import (
 type region struct {
 	from, to uint64
 	b        *order.Buffer
+	of       *context // that pinned memory goes with; nil for a device's
 }
 
 // freedKept is how many freed buffers are remembered whose addresses have not been
@@ -35,8 +36,8 @@ func (s *space) index(at uint64) int {
 }
 
 // put makes b what is at an address from now on.
-func (s *space) put(at uint64, b *order.Buffer) {
-	r := region{at, at + b.Bytes, b}
+func (s *space) put(at uint64, b *order.Buffer, of *context) {
+	r := region{at, at + b.Bytes, b, of}
 	first := s.index(r.from)
 	last := first
 	for last < len(s.regions) && s.regions[last].from < r.to {
@@ -53,9 +54,19 @@ func (s *space) at(p uint64) (b *order.Buffer, off uint64) {
 	return nil, 0
 }
 
+// pinnedOf is the pinned memory of a context that has not been freed.
+func (s *space) pinnedOf(x *context) (all []region) {
+	for _, r := range s.regions {
+		if r.of == x && !r.b.Freed() {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
 // drop notes that b, at an address, has been freed.
 func (s *space) drop(at uint64, b *order.Buffer) {
-	s.freed = append(s.freed, region{at, at + b.Bytes, b})
+	s.freed = append(s.freed, region{from: at, to: at + b.Bytes, b: b})
 	if len(s.freed) < 2*freedKept {
 		return
 	}

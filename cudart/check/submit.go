@@ -73,7 +73,7 @@ func (c *Checker) command(s *stream, n order.Note, cmd *cudart.Command) {
 			if n.Name == "" {
 				n.Name = f.name
 			}
-			if x := c.contexts[f.ctx]; x != nil && x.c != s.s.Context() {
+			if f.ctx.c != s.s.Context() {
 				c.e.Foreign(s.s, n)
 			}
 		}
