@@ -106,7 +106,8 @@ func (k *KernelCall) Float64(i int) float64 {
 // sets) calls it each time that it looks in vain, and before it has done anything
 // that must not be done twice. A simulator that runs one thing at a time may end
 // the call there the first time (its deferred functions run), and begin it again
-// with arguments as they were.
+// with arguments as they were. On a machine that is lost or closed it ends the call for
+// good.
 func (k *KernelCall) Yield() {
 	if p, ok := k.mem.(Pace); ok {
 		p.Yield()

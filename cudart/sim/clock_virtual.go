@@ -108,7 +108,7 @@ func (v *virtual) ready(s *stream) {
 	}
 }
 
-// close drops what is queued. A kernel that has yielded runs to its end first.
+// close drops what is queued. A kernel that has yielded runs until it does so again.
 func (v *virtual) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

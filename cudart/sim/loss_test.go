@@ -137,3 +137,35 @@ func TestCloseWaitsForWhatRunsAndDropsWhatIsQueued(t *testing.T) {
 		g.is(g.r.Close(), 0)
 	})
 }
+
+// A kernel that waits for what never comes ends with the machine, whatever the clock.
+func TestCloseEndsAKernelThatWaits(t *testing.T) {
+	for name, clock := range map[string]Clock{"real": nil, "virtual": Virtual(), "chaos": Chaos(1)} {
+		t.Run(name, func(t *testing.T) {
+			g := newRig(t, Config{Clock: clock})
+			runs := make(chan struct{}, 1)
+			m := must(g.r.LoadModule(g.ctx, cudart.Image{Name: "waits", PTX: testPTX, Go: map[string]cudart.GoKernel{
+				"log": func(k *cudart.KernelCall) {
+					for {
+						k.Yield()
+						select {
+						case runs <- struct{}{}:
+						default:
+						}
+					}
+				},
+			}}))
+			f, _, err := g.r.Function(g.ctx, m, "log")
+			g.is(err, 0)
+			g.submit(g.stream, func(l *cudart.List) { l.Launch(f, one, one, 0, cudart.Arg{}) })
+			s, over := g.of(g.stream), make(chan struct{})
+			go func() {
+				defer close(over)
+				g.r.exec.await(s, s.submitted)
+			}()
+			<-runs
+			g.within("Close", func() { g.is(g.r.Close(), 0) })
+			<-over
+		})
+	}
+}

@@ -12,8 +12,12 @@ type pacer interface {
 	spend(s *stream, d time.Duration)
 }
 
-// Yield and Spend are cudart.Pace.
+// Yield and Spend are cudart.Pace. On a machine that is lost, what a kernel waits for may
+// never come: it ends there.
 func (v *resolver) Yield() {
+	if v.stream.sim.lost.Load() != nil {
+		panic(ended{})
+	}
 	if x, ok := v.stream.sim.exec.(pacer); ok {
 		x.yield(v.stream)
 		return
