@@ -95,7 +95,7 @@ func TestT4_ManyActorsOneAfterTheOther(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&mem)
-	if grown := int64(mem.HeapInuse) - int64(heap); grown > 32<<20 {
+	if grown := int64(mem.HeapInuse) - int64(heap); grown > 64<<20 {
 		t.Errorf("the heap has grown by %d KiB", grown>>10)
 	}
 }

@@ -89,9 +89,14 @@ func TestDestroyContextTakesEverythingAlong(t *testing.T) {
 	g.is(err, cudart.ErrInvalidHandle)
 	g.is(g.r.FreeHost(g.ctx, h), cudart.ErrInvalidValue)
 	g.submit(g.stream, func(l *cudart.List) { l.Free(p) }) // memory is the device's
-	if g.is(g.r.SynchronizeContext(g.ctx), 0); len(g.r.streams) != 1 {
-		t.Errorf("%d streams are left", len(g.r.streams))
-	}
+	g.is(g.r.SynchronizeContext(g.ctx), 0)
+	g.within("the context's stream is forgotten", func() { // by whoever ran it last
+		for left := 2; left != 1; runtime.Gosched() {
+			g.r.mu.Lock()
+			left = len(g.r.streams)
+			g.r.mu.Unlock()
+		}
+	})
 }
 
 func TestDestroyContextWaitsForItsWork(t *testing.T) {
