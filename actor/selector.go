@@ -1,9 +1,5 @@
 package actor
 
-import (
-	"github.com/gpuactor/gpuactor/buffer"
-)
-
 // Selector waits for the first of several channel operations. It is made once, by
 // the actor that uses it, and reused without allocating:
 //
@@ -112,7 +108,7 @@ func (r *receiving[T]) try(s *Stream, w *waiter) (bool, error) {
 		c.mu.Unlock()
 		next.wakeFrom(s.t)
 		*r.into = v
-		return true, buffer.Take(s.owner, &s.handles)
+		return true, s.take()
 	case c.closed:
 		c.mu.Unlock()
 		return true, ErrClosed
@@ -146,9 +142,8 @@ func (x *sending[T]) try(s *Stream, w *waiter) (bool, error) {
 		return true, err
 	}
 	c.mu.Lock()
-	done, err := c.offer(s, x.from, p)
-	if done || err != nil {
-		next := c.afterSend(&x.wait, done)
+	next, done, err := c.offer(s, x.from, p, &x.wait)
+	if done {
 		c.mu.Unlock()
 		next.wakeFrom(s.t)
 		return true, err
