@@ -23,7 +23,11 @@ func (t *Thread) serve(s *Stream) {
 	} else {
 		t.serveMessages(s)
 	}
-	t.settle(s)
+	if t.stand.by == nil {
+		t.settle(s)
+		return
+	}
+	t.relieve()
 }
 
 // serveTasks serves the requests of others. A task that calls runtime.Goexit ends the
@@ -110,7 +114,10 @@ func (t *Thread) serveFunction(s *Stream) {
 		default:
 			return
 		}
-		if !s.co.alive() {
+		switch {
+		case t.stand.by == s:
+			return
+		case !s.co.alive():
 			t.functionEnded(s)
 		}
 	}
@@ -166,12 +173,20 @@ func (s *Stream) function() {
 		s.goid.Store(goroutineID())
 	}
 	s.ref.result = ErrGoexit // unless it returns or panics
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
+		switch v := recover(); {
+		case v != nil && s.t.stand.by == s:
+			panic(v) // of the library itself: see loop
+		case v != nil:
 			s.ref.result = &PanicError{s.name, v, debug.Stack()}
+		case !returned && s.t.stand.by != nil:
+			s.exits = true
+			s.co.yield() // Goexit goes on in who resumes it, which shall be the loop
 		}
 	}()
 	s.ref.result = s.fn(s)
+	returned = true
 }
 
 // functionEnded reclaims what the function left, and lets supervision decide
