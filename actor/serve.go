@@ -23,11 +23,7 @@ func (t *Thread) serve(s *Stream) {
 	} else {
 		t.serveMessages(s)
 	}
-	if t.stand.by == nil {
-		t.settle(s)
-		return
-	}
-	t.relieve()
+	t.settle(s)
 }
 
 // serveTasks serves the requests of others. A task that calls runtime.Goexit ends the
@@ -114,10 +110,7 @@ func (t *Thread) serveFunction(s *Stream) {
 		default:
 			return
 		}
-		switch {
-		case t.stand.by == s:
-			return
-		case !s.co.alive():
+		if !s.co.alive() {
 			t.functionEnded(s)
 		}
 	}
@@ -173,20 +166,12 @@ func (s *Stream) function() {
 		s.goid.Store(goroutineID())
 	}
 	s.ref.result = ErrGoexit // unless it returns or panics
-	returned := false
 	defer func() {
-		switch v := recover(); {
-		case v != nil && s.t.stand.by == s:
-			panic(v) // of the library itself: see loop
-		case v != nil:
+		if v := recover(); v != nil {
 			s.ref.result = &PanicError{s.name, v, debug.Stack()}
-		case !returned && s.t.stand.by != nil:
-			s.exits = true
-			s.co.yield() // Goexit goes on in who resumes it, which shall be the loop
 		}
 	}()
 	s.ref.result = s.fn(s)
-	returned = true
 }
 
 // functionEnded reclaims what the function left, and lets supervision decide

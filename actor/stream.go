@@ -48,7 +48,6 @@ type Stream struct {
 	selects   *Selector // in which it waits
 	asksFor   *inquiry  // whose answer it waits for
 	gaveWay   bool      // it could go on
-	exits     bool      // it has called runtime.Goexit, and waits for the loop
 	strategy  SupervisorStrategy
 
 	ready   atomic.Bool             // somebody has woken the coroutine
@@ -219,9 +218,7 @@ func (s *Stream) park() {
 		return
 	}
 	s.parked = true
-	if !s.t.standIn(s) {
-		s.co.yield()
-	}
+	s.co.yield()
 	s.parked = false
 }
 

@@ -39,8 +39,6 @@ type Thread struct {
 	asked     time.Time      // when others that were ready had to wait for it last
 	quiet     bool           // nobody was served since a spin was for nothing
 	current   *Stream
-	stand     standing
-	inOrder   bool // who was ready first comes first, and no runner has a say
 	timer     *time.Timer
 	spinLimit time.Duration
 	ended     bool
@@ -100,8 +98,6 @@ func (sys *System) newThread(d *device.Device) (*Thread, error) {
 		spinLimit: nextSpin(sys.policy, longestSpin, true),
 	}
 	t.timer.Stop()
-	_, first := sys.order.(firstCome)
-	t.inOrder = first && sys.runner == nil
 	if sys.runner != nil {
 		t.conduct()
 	}
