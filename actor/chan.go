@@ -41,16 +41,6 @@ type Chan[T any] struct {
 	senders   waitQueue
 	receivers waitQueue
 	scratch   buffer.Handles // under mu
-	here      place[T]
-}
-
-// place is where a value is put down for a receiver that waits in Recv on the sender's
-// own thread: going on it neither locks the channel again nor lists again what the value
-// carries. Which thread that is, is set once, under mu; the rest is that thread's alone.
-type place[T any] struct {
-	t    *Thread // the first on which somebody waited
-	full bool    // who takes it is on the way
-	v    T
 }
 
 var severalStreams device.Stream
@@ -129,14 +119,16 @@ func (c *Chan[T]) Send(s *Stream, v T) error {
 	}
 	for {
 		c.mu.Lock()
-		next, done, err := c.offer(s, &v, p, &s.wait)
-		if done {
+		done, err := c.offer(s, &v, p)
+		if !done && err == nil {
+			c.senders.add(&s.wait)
+			c.mu.Unlock()
+		} else {
+			next := c.afterSend(&s.wait, done)
 			c.mu.Unlock()
 			next.wakeFrom(s.t)
 			return err
 		}
-		c.senders.add(&s.wait)
-		c.mu.Unlock()
 		if err := s.cause(); err != nil {
 			return c.giveUp(&c.senders, &s.wait, err)
 		}
@@ -162,17 +154,13 @@ func (c *Chan[T]) prepare(s *Stream, v *T) (device.Point, error) {
 	return s.cuda.Flush(to != nil && to != s.cuda && buffer.Ordered(&s.handles))
 }
 
-// offer puts v into the channel where there is room, or down for who waits for it, under
-// mu, and finds who is to be woken. It is done, and w's wait over, unless the channel is full.
-func (c *Chan[T]) offer(s *Stream, v *T, p device.Point, w *waiter) (next *waiter, done bool, err error) {
-	if c.n == len(c.ring) && !c.closed {
-		return nil, false, nil
-	}
-	if w.q == &c.senders {
-		c.senders.remove(w)
-	}
+// offer puts v into the channel where there is room, under mu.
+func (c *Chan[T]) offer(s *Stream, v *T, p device.Point) (bool, error) {
 	if c.closed {
-		return nil, true, ErrClosed
+		return false, ErrClosed
+	}
+	if c.n == len(c.ring) {
+		return false, nil
 	}
 	if c.plan.Carries() {
 		if s != nil {
@@ -181,44 +169,24 @@ func (c *Chan[T]) offer(s *Stream, v *T, p device.Point, w *waiter) (next *waite
 			buffer.Give(nil, &c.scratch, p)
 		}
 	}
-	next = c.receivers.pop()
-	if s != nil && c.n == 0 && c.here.fits(s, next) {
-		c.putDown(s, v, next)
-		return next, true, nil
-	}
 	at := c.head + c.n
 	if at >= len(c.ring) {
 		at -= len(c.ring)
 	}
 	c.ring[at] = *v
 	c.n++
-	return next, true, nil
+	return true, nil
 }
 
-// fits reports whether s may put something down for w: where w waits in Recv, on s's
-// thread, and nothing is there already.
-func (p *place[T]) fits(s *Stream, w *waiter) bool {
-	return w != nil && w.s != nil && w == &w.s.wait && w.s.t == s.t && p.t == s.t && !p.full
-}
-
-// putDown hands v to w directly, under mu. What s.handles lists is w's to take.
-func (c *Chan[T]) putDown(s *Stream, v *T, w *waiter) {
-	c.here.v, c.here.full = *v, true
-	w.given = true
-	if c.plan.Carries() {
-		w.s.handles, s.handles = s.handles, w.s.handles
-	} else {
-		w.s.handles.Reset()
+// afterSend ends w's wait, under mu, and finds who is to be woken.
+func (c *Chan[T]) afterSend(w *waiter, sent bool) *waiter {
+	if w.q == &c.senders {
+		c.senders.remove(w)
 	}
-}
-
-// pickUp takes what was put down for s.
-func (c *Chan[T]) pickUp(s *Stream) T {
-	var zero T
-	v := c.here.v
-	c.here.v, c.here.full = zero, false
-	s.wait.given = false
-	return v
+	if sent {
+		return c.receivers.pop()
+	}
+	return nil
 }
 
 // giveUp ends a wait without having got what it was for.
@@ -246,16 +214,16 @@ func (c *Chan[T]) Recv(s *Stream) (T, error) {
 			v, next := c.receive(&s.wait, &s.handles)
 			c.mu.Unlock()
 			next.wakeFrom(s.t)
-			return v, s.take()
+			if s.handles.Len() == 0 {
+				return v, nil
+			}
+			return v, buffer.Take(s.owner, &s.handles)
 		}
 		if c.closed {
 			c.mu.Unlock()
 			return zero, ErrClosed
 		}
 		c.receivers.add(&s.wait)
-		if c.here.t == nil {
-			c.here.t = s.t
-		}
 		c.mu.Unlock()
 		if err := s.cause(); err != nil {
 			return zero, c.giveUp(&c.receivers, &s.wait, err)
@@ -266,18 +234,7 @@ func (c *Chan[T]) Recv(s *Stream) (T, error) {
 			}
 		}
 		s.park()
-		if s.wait.given { // whatever else has come: it is s's
-			return c.pickUp(s), s.take()
-		}
 	}
-}
-
-// take makes what s.handles lists s's.
-func (s *Stream) take() error {
-	if s.handles.Len() == 0 {
-		return nil
-	}
-	return buffer.Take(s.owner, &s.handles)
 }
 
 // expect notes who receives, under mu.
@@ -341,8 +298,9 @@ func (c *Chan[T]) SendCtx(ctx context.Context, v T) error {
 			c.mu.Unlock()
 			return c.giveUp(&c.senders, &w, err)
 		}
-		next, done, err := c.offer(nil, &v, device.Point{}, &w)
-		if done {
+		done, err := c.offer(nil, &v, device.Point{})
+		if done || err != nil {
+			next := c.afterSend(&w, done)
 			c.mu.Unlock()
 			next.wakeFrom(nil)
 			return err

@@ -1,5 +1,9 @@
 package actor
 
+import (
+	"github.com/gpuactor/gpuactor/buffer"
+)
+
 // Selector waits for the first of several channel operations. It is made once, by
 // the actor that uses it, and reused without allocating:
 //
@@ -108,7 +112,7 @@ func (r *receiving[T]) try(s *Stream, w *waiter) (bool, error) {
 		c.mu.Unlock()
 		next.wakeFrom(s.t)
 		*r.into = v
-		return true, s.take()
+		return true, buffer.Take(s.owner, &s.handles)
 	case c.closed:
 		c.mu.Unlock()
 		return true, ErrClosed
@@ -142,8 +146,9 @@ func (x *sending[T]) try(s *Stream, w *waiter) (bool, error) {
 		return true, err
 	}
 	c.mu.Lock()
-	next, done, err := c.offer(s, x.from, p, &x.wait)
-	if done {
+	done, err := c.offer(s, x.from, p)
+	if done || err != nil {
+		next := c.afterSend(&x.wait, done)
 		c.mu.Unlock()
 		next.wakeFrom(s.t)
 		return true, err

@@ -14,8 +14,6 @@ type waiter struct {
 
 	q          *waitQueue // where it stands; nil once it has been woken
 	next, prev *waiter
-
-	given bool // what it waits for was put down for it; see place
 }
 
 func (w *waiter) wake() {
