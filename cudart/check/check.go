@@ -79,8 +79,7 @@ func (c *Checker) Unwrap() cudart.Runtime { return c.Runtime }
 
 // Reports are the first 1024 reports, in the order in which they were found.
 func (c *Checker) Reports() []*Report {
-	c.mu.Lock()
-	c.unlock() // tells what was found meanwhile
+	c.tell()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*Report(nil), c.reports...)
@@ -88,9 +87,16 @@ func (c *Checker) Reports() []*Report {
 
 // Count is how many reports there have been.
 func (c *Checker) Count() int {
+	c.tell()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.count
+}
+
+// tell tells what was found since the last call, as by a kernel that ran in a wait.
+func (c *Checker) tell() {
+	c.mu.Lock()
+	c.unlock()
 }
 
 // unlock lets go of the lock, and tells what was found under it.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/gpuactor/gpuactor/cudart"
-	"github.com/gpuactor/gpuactor/cudart/check"
 	"github.com/gpuactor/gpuactor/cudart/sim"
 )
 
@@ -42,7 +41,6 @@ func TestWhatKernelsTouch(t *testing.T) {
 			image.Go = map[string]cudart.GoKernel{"k": c.kernel}
 			for seed := range uint64(8) {
 				r := newRigOn(t, sim.New(sim.Config{Clock: sim.Chaos(seed)}))
-				var reports []*check.Report
 				m, err := r.LoadModule(r.ctx[0], image)
 				r.ok(err)
 				f, _, err := r.Function(r.ctx[0], m, "k")
@@ -62,7 +60,10 @@ func TestWhatKernelsTouch(t *testing.T) {
 				})
 				r.ok(err)
 				r.ok(r.SynchronizeStream(r.ctx[0], q.h))
-				reports = r.Reports()
+				if n := r.Count(); n != len(c.want) {
+					t.Errorf("seed %d: %d reports counted, want %d", seed, n, len(c.want))
+				}
+				reports := r.Reports()
 				var got []string
 				for _, rep := range reports {
 					got = append(got, string(rep.Kind))
