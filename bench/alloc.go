@@ -22,14 +22,7 @@ func allocs(s setup, n int) func(*Rig) (float64, error) {
 		g, cancel := h.group()
 		defer cancel()
 		g.Go("allocator", h.Device(0), func(s *actor.Stream) error {
-			pair := func() error {
-				b, err := buffer.New[uint32](s, itemLen)
-				if err != nil {
-					return err
-				}
-				return b.Release(s)
-			}
-			if err := pair(); err != nil {
+			if err := allocPair(s); err != nil {
 				return err
 			}
 			if err := s.Synchronize(); err != nil {
@@ -38,7 +31,7 @@ func allocs(s setup, n int) func(*Rig) (float64, error) {
 			before, reserved := h.count.Calls(), h.Device(0).Memory().Reserved
 			began := time.Now()
 			for range n {
-				if err := pair(); err != nil {
+				if err := allocPair(s); err != nil {
 					return err
 				}
 			}
@@ -57,6 +50,15 @@ func allocs(s setup, n int) func(*Rig) (float64, error) {
 		}
 		return float64(took.Nanoseconds()) / float64(n), nil
 	}
+}
+
+// allocPair is an item's memory, taken and given back.
+func allocPair(s *actor.Stream) error {
+	b, err := buffer.New[uint32](s, itemLen)
+	if err != nil {
+		return err
+	}
+	return b.Release(s)
 }
 
 func allocRounds() []Round {

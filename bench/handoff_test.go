@@ -191,20 +191,13 @@ func BenchmarkAlloc(b *testing.B) {
 	onEach(b, func(b *testing.B, sys *actor.System, count *cudarttest.Counter) {
 		g := sys.Group(context.Background())
 		g.Go("allocator", sys.Device(0), func(s *actor.Stream) error {
-			pair := func() error {
-				buf, err := buffer.New[uint32](s, itemLen)
-				if err != nil {
-					return err
-				}
-				return buf.Release(s)
-			}
-			if err := pair(); err != nil {
+			if err := allocPair(s); err != nil {
 				return err
 			}
 			b.ReportAllocs()
 			before := count.Calls()
 			for b.Loop() {
-				if err := pair(); err != nil {
+				if err := allocPair(s); err != nil {
 					return err
 				}
 			}

@@ -346,9 +346,9 @@ func synchronised(sys *actor.System) error {
 	return g.Wait()
 }
 
-// slices: ordinary memory larger than a chunk goes up and comes down, and is changed as
+// largeSlices: ordinary memory larger than a chunk goes up and comes down, and is changed as
 // soon as it may be.
-func slices3(sys *actor.System) error {
+func largeSlices(sys *actor.System) error {
 	const large = 5 << 18 // 5 MiB
 	g := sys.Group(context.Background())
 	g.Go("actor", sys.Device(0), func(s *actor.Stream) error {

@@ -2,7 +2,6 @@ package proof
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -37,7 +36,7 @@ var programs = []struct {
 	{"told", told, 4, blocks * 4 * n},
 	{"budget", budget, 20, 8 * n},
 	{"synchronised", synchronised, 40, 0},
-	{"slices", slices3, 2, 0},
+	{"slices", largeSlices, 2, 0},
 	{"raw", raw, 40, 0},
 }
 
@@ -95,7 +94,7 @@ func once(run func(*actor.System) error, budget, seed uint64) (by string) {
 	case err != nil:
 		return outcome(err)
 	case closed != nil:
-		return "close: " + errors.Join(closed).Error()
+		return "close: " + closed.Error()
 	}
 	return ""
 }
