@@ -1,5 +1,7 @@
 package device
 
+import "github.com/gpuactor/gpuactor/cudart"
+
 // makeRoom counts size as reserved, and returns free blocks to the driver until
 // the budget holds it.
 func (m *memory) makeRoom(size uint64) error {
@@ -21,26 +23,29 @@ func (m *memory) makeRoom(size uint64) error {
 }
 
 // trim frees complete blocks, the largest first, until need bytes are freed or none is
-// left.
+// left, in one submission.
 func (m *memory) trim(need uint64) error {
-	for class := classCount - 1; class >= 0 && need > 0; class-- {
-		for need > 0 {
-			m.mu.Lock()
+	ptrs := m.forgo(need)
+	if len(ptrs) == 0 {
+		return nil
+	}
+	return m.source.give(ptrs...)
+}
+
+// forgo takes complete blocks out of the books, the largest first, until they are need
+// bytes or none is left.
+func (m *memory) forgo(need uint64) (ptrs []cudart.DevicePtr) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for class := classCount - 1; class >= 0; class-- {
+		for need > 0 && m.clean[class] != nil {
 			b := m.clean[class]
-			if b != nil {
-				m.clean[class] = b.below
-				delete(m.all, b)
-				m.reserved -= b.bytes
-			}
-			m.mu.Unlock()
-			if b == nil {
-				break
-			}
+			m.clean[class] = b.below
+			delete(m.all, b)
+			m.reserved -= b.bytes
 			need -= min(need, b.bytes)
-			if err := m.source.give(b.ptr); err != nil {
-				return err
-			}
+			ptrs = append(ptrs, b.ptr)
 		}
 	}
-	return nil
+	return ptrs
 }
